@@ -1,0 +1,1 @@
+"""PML, the Procedural Memory Layer: run an agent's code on real tools, and learn from it."""

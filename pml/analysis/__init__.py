@@ -1,0 +1,1 @@
+"""TypeScript to static structure, before anything runs.  Pure."""

@@ -1,0 +1,1 @@
+"""The `pml` command: thin, and the composition root."""

@@ -1,0 +1,24 @@
+"""An explicit workflow: tasks, what each waits for, and ``$OUTPUT[id]`` in arguments (EX-1)."""
+
+from typing import Any
+
+import msgspec
+
+from pml.domain.record import Record
+
+
+class DagTask(Record):
+    """One call; starts when every task in ``depends_on`` has succeeded."""
+
+    id: str
+    tool: str
+    """``server:tool``."""
+    arguments: dict[str, Any] = {}  # noqa: RUF012
+    """Strings may hold ``$OUTPUT[id]`` or ``$OUTPUT[id].field[0]``, at any depth."""
+    depends_on: tuple[str, ...] = msgspec.field(name="depends_on", default=())
+
+
+class ExplicitDag(Record):
+    """A workflow given as tasks instead of code; compiled to TypeScript, then one path."""
+
+    tasks: tuple[DagTask, ...]

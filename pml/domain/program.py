@@ -1,0 +1,50 @@
+"""A submitted program after analysis: what it will do, and the text that will run."""
+
+import hashlib
+from enum import StrEnum
+
+from pml.domain.record import Record
+from pml.domain.structure import StaticStructure
+
+
+class Severity(StrEnum):
+    """Errors stop a program before it runs; warnings come with the answer."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Diagnostic(Record):
+    """What analysis says of one place in the source (SA-7)."""
+
+    severity: Severity
+    code: str
+    """Stable and greppable: ``syntax``, ``unknown-tool``, ``bad-argument``..."""
+    message: str
+    """What was found, what was expected, what to do."""
+    line: int
+    column: int
+    text: str = ""
+    """The offending text, at most 80 characters."""
+
+
+class Program(Record):
+    """One analysed submission.
+
+    Invariant: ``instrumented`` is the source with splices only, so it has as many lines;
+    it is empty when a diagnostic is an error.
+    """
+
+    source: str
+    structure: StaticStructure
+    instrumented: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics that stop the program."""
+        return tuple(d for d in self.diagnostics if d.severity is Severity.ERROR)
+
+    def source_hash(self) -> str:
+        """SHA-256 of the source as sent: what approvals bind to (design, section 5, rule 12)."""
+        return hashlib.sha256(self.source.encode()).hexdigest()

@@ -1,0 +1,56 @@
+"""What every travelling record has in common: frozen, typed, and one JSON form.
+
+A record is the noun *and* its wire format: `encode` gives the camelCase JSON of the
+seeds, `decode` rejects unknown keys and wrong types with the path of the offending field.
+Why `msgspec.Struct` and not a dataclass plus a codec: docs/decisions/0001.
+"""
+
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
+
+import msgspec
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+JsonText: TypeAlias = str
+"""One JSON value as text.  Kept as text where it must stay exact (design, section 5, rule 8)."""
+
+RecordT = TypeVar("RecordT")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class RecordMeta(msgspec.StructMeta):
+    """Makes every subclass keyword-only, and says so to type checkers."""
+
+    def __new__(mcs, *parts: Any, **options: Any) -> Any:  # noqa: ANN401  # as `type.__new__`
+        """Create the class; ``kw_only`` is the one option that msgspec does not inherit."""
+        return super().__new__(mcs, *parts, **{"kw_only": True, **options})
+
+
+class Record(
+    msgspec.Struct,
+    metaclass=RecordMeta,
+    frozen=True,
+    rename="camel",
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
+    """Base of the records; a field that holds its default is absent from the JSON."""
+
+
+def encode(record: object) -> bytes:
+    """The record as UTF-8 JSON text."""
+    return msgspec.json.encode(record)
+
+
+def to_builtins(record: object) -> Any:  # noqa: ANN401  # JSON: dicts, lists and scalars
+    """The record as dicts, lists and scalars, keys in camelCase."""
+    return msgspec.to_builtins(record)
+
+
+def decode(kind: type[RecordT], text: bytes | str) -> RecordT:
+    """Read a record.
+
+    Raises:
+        msgspec.ValidationError: a field is missing, unknown or of the wrong type.
+        msgspec.DecodeError: the text is not JSON.
+    """
+    return msgspec.json.decode(text, type=kind)

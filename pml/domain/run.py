@@ -1,0 +1,169 @@
+"""A run, its states, and its log (design, section 5, rules 3, 6, 7 and 15)."""
+
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TypeAlias
+
+from pml.domain.permissions import Effect
+from pml.domain.record import JsonText, Record
+
+
+class RunState(StrEnum):
+    """Where a run stands."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    APPROVAL_REQUIRED = "approval_required"
+    IN_DOUBT = "in_doubt"
+    INTERRUPTED = "interrupted"
+    SUCCESS = "success"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+    ABORTED = "aborted"
+    EXPIRED = "expired"
+    DIVERGED = "diverged"
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing follows; the log of a run that is not final is exact and kept."""
+        return not NEXT_STATES[self]
+
+
+_ENDS = frozenset({RunState.CANCELLED, RunState.ABORTED, RunState.EXPIRED})
+_WAITS = frozenset({RunState.RUNNING, *_ENDS})
+NEXT_STATES: "MappingProxyType[RunState, frozenset[RunState]]" = MappingProxyType(
+    {
+        RunState.RUNNING: frozenset(RunState) - {RunState.RUNNING},
+        RunState.PAUSED: _WAITS,
+        RunState.APPROVAL_REQUIRED: _WAITS,
+        RunState.IN_DOUBT: _WAITS,
+        RunState.INTERRUPTED: _WAITS | {RunState.IN_DOUBT},
+        **{
+            end: frozenset[RunState]()
+            for end in (RunState.SUCCESS, RunState.ERROR, RunState.DIVERGED, *_ENDS)
+        },
+    }
+)
+"""The states that may follow each state; a final state has none."""
+
+UNKNOWN_SITE = "?"
+"""Site of a call that arrived without one: a hole in the analysis."""
+
+
+class Run(Record):
+    """One execution of a program; ``id`` is the ``workflowId`` that agents see."""
+
+    id: str
+    user_id: str = "local"
+    intent: str
+    state: RunState
+    source_hash: str
+    """SHA-256 of the source as sent."""
+    owner: str
+    """Which process runs it: says after a crash whether anyone still does."""
+    created_at_ms: int
+    updated_at_ms: int
+    timeout_ms: int
+    reason: str = ""
+    """Why the run is in this state, for people; empty where the state says it all."""
+
+
+class RunProgram(Record):
+    """What replay needs besides the log; stored encrypted with the run."""
+
+    source: str
+    instrumented: str
+    structure: JsonText
+    arguments: dict[str, JsonText]
+    """Bound parameters."""
+    seed: int
+
+
+class Returned(Record, tag="returned"):
+    """The server answered; ``value`` is what the code sees."""
+
+    value: JsonText
+
+
+class Failed(Record, tag="failed"):
+    """The call fails in the code as `ToolError`."""
+
+    code: str
+    """``tool_error``, ``unknown_tool``, ``not_permitted``, ``unavailable``, ``timeout``..."""
+    message: str
+    data: JsonText | None = None
+
+
+Outcome: TypeAlias = Returned | Failed
+
+
+class _LogRecord(Record, tag_field="kind"):
+    seq: int
+    """Position in the run's log, from 0, without gaps."""
+    at_ms: int
+    """Unix time; what the code's clock shows after the record."""
+
+
+class Issued(_LogRecord, tag="issued"):
+    """The code called a tool."""
+
+    call: int
+    """Number of the call in the run, from 0."""
+    site: str
+    occurrence: int
+    """How often the site was called before in this run, plus 1."""
+    tool: str
+    arguments: JsonText
+    effect: Effect
+
+
+class Attempted(_LogRecord, tag="attempted"):
+    """The intent of one request to the server; of a write, committed before it is sent."""
+
+    call: int
+    attempt: int
+
+
+class Delivered(_LogRecord, tag="delivered"):
+    """The outcome of a call was handed to the code."""
+
+    call: int
+    outcome: Outcome
+
+
+class Undelivered(_LogRecord, tag="undelivered"):
+    """The outcome of a call that the code no longer waits for (the loser of a race)."""
+
+    call: int
+    outcome: Outcome
+
+
+class TimerFired(_LogRecord, tag="timer_fired"):
+    """A timer of the code fired."""
+
+    timer: int
+
+
+class Decided(_LogRecord, tag="decided"):
+    """A branch was taken."""
+
+    site: str
+    outcome: str
+
+
+class Reached(_LogRecord, tag="reached"):
+    """Control came to a fork or a loop."""
+
+    site: str
+
+
+class Settled(_LogRecord, tag="settled"):
+    """The program returned or threw; calls issued after this are refused."""
+
+    outcome: Outcome
+
+
+LogRecord: TypeAlias = (
+    Issued | Attempted | Delivered | Undelivered | TimerFired | Decided | Reached | Settled
+)
+"""Replay feeds `Issued`, `Delivered` and `TimerFired`; the rest it checks and shows."""

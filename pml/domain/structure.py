@@ -1,0 +1,156 @@
+"""Static structure: what analysis knows of a program before anything runs (SA-2 to SA-4).
+
+Nodes and edges look as epic 10 draws them.  Conventions (SA-3): ids per kind in source
+order, happens-before in transitive reduction, a helper's call sites appear once.
+"""
+
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+import msgspec
+
+from pml.domain.record import Record
+
+
+class Literal(Record, tag="literal"):
+    """A JSON value written in the code."""
+
+    value: Any
+
+
+class Reference(Record, tag="reference"):
+    """An expression over the result of an earlier call."""
+
+    expression: str
+    node: str
+    """Id of the call site that produces the value."""
+
+
+class Parameter(Record, tag="parameter"):
+    """An input of the capability: ``args.x``, or an identifier that nothing declares."""
+
+    parameter_name: str
+
+
+class Computed(Record, tag="computed"):
+    """Pure code over references and parameters."""
+
+    expression: str
+    inputs: tuple[Reference | Parameter, ...] = ()
+
+
+Argument: TypeAlias = Literal | Reference | Parameter | Computed
+SPREAD = "..."
+"""Key of what is spread into the arguments, or of an argument that is no object literal."""
+
+
+class Task(Record, tag="task"):
+    """A call of a tool."""
+
+    id: str
+    tool: str
+    """``server:tool``, or ``"*"`` where it cannot be known (SA-5)."""
+    arguments: dict[str, Argument] = {}  # noqa: RUF012
+
+
+class CapabilityCall(Record, tag="capability"):
+    """A call of ``capabilities.name(...)``."""
+
+    id: str
+    capability_id: str
+    """The name in the code until a capability of that name is known."""
+    arguments: dict[str, Argument] = {}  # noqa: RUF012
+
+
+class Decision(Record, tag="decision"):
+    """A branch; ``condition`` is the source text (``catch`` for a try with a catch)."""
+
+    id: str
+    condition: str
+
+
+class Fork(Record, tag="fork"):
+    """Where calls start to run side by side; ``combinator`` is ``all``, ``race``..."""
+
+    id: str
+    combinator: str
+
+
+class Join(Record, tag="join"):
+    """Where the calls of the fork of the same number meet."""
+
+    id: str
+
+
+class Loop(Record, tag="loop"):
+    """A loop or an array callback that calls tools; ``condition`` is its header."""
+
+    id: str
+    condition: str
+
+
+Node: TypeAlias = Task | CapabilityCall | Decision | Fork | Join | Loop
+
+
+class EdgeType(StrEnum):
+    """Kinds of edge between nodes of one program."""
+
+    SEQUENCE = "sequence"
+    CONDITIONAL = "conditional"
+    PROVIDES = "provides"
+    CONTAINS = "contains"
+
+
+class Coverage(StrEnum):
+    """How much of the consumer's input a ``provides`` edge covers (SA-10)."""
+
+    STRICT = "strict"
+    PARTIAL = "partial"
+    OPTIONAL = "optional"
+
+
+class Evidence(StrEnum):
+    """Why a ``provides`` edge stands: a value flows in the code, or the schemas match."""
+
+    DATAFLOW = "dataflow"
+    SCHEMA = "schema"
+
+
+class Edge(Record):
+    """From one node to another."""
+
+    source: str = msgspec.field(name="from")
+    target: str = msgspec.field(name="to")
+    type: EdgeType
+    outcome: str | None = None
+    """Of a conditional edge: ``true``, ``false``, ``case:x``, ``default``, ``ok``, ``catch``."""
+    coverage: Coverage | None = None
+    evidence: Evidence | None = None
+
+
+class Location(Record):
+    """Where a node stands in the submitted source; lines and columns count from 1."""
+
+    line: int
+    column: int
+    start: int
+    """Byte offset in the UTF-8 source."""
+    end: int
+
+
+class StaticStructure(Record):
+    """The whole structure with all branches."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    complete: bool
+    """False when a call was found whose tool cannot be known."""
+    parameters: tuple[str, ...] = ()
+    """Names of the inputs that the code reads, in order of first use."""
+    layers: tuple[tuple[str, ...], ...] = ()
+    """Call sites by depth in the flow: the longest path without back edges."""
+    locations: dict[str, Location] = {}  # noqa: RUF012
+
+    def tools(self) -> tuple[str, ...]:
+        """Ids of the tools called, each once, in source order."""
+        return tuple(dict.fromkeys(node.tool for node in self.nodes if isinstance(node, Task)))

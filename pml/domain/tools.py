@@ -1,0 +1,61 @@
+"""Tools of upstream servers, and what is known of them before a run."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from pml.domain.record import Record
+
+
+class Tool(Record):
+    """One operation of an upstream MCP server."""
+
+    server: str
+    name: str
+    description: str = ""
+    input_schema: dict[str, Any] = {"type": "object"}  # noqa: RUF012  # msgspec copies defaults
+    output_schema: dict[str, Any] | None = None
+    annotations: dict[str, Any] = {}  # noqa: RUF012
+
+    @property
+    def id(self) -> str:
+        """``server:tool``."""
+        return f"{self.server}:{self.name}"
+
+    def schema_hash(self) -> str:
+        """SHA-256 of everything that describes the tool; differs when any of it changes."""
+        parts = [self.name, self.description, self.input_schema, self.output_schema]
+        parts.append(self.annotations)
+        return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
+
+
+class Catalog:
+    """The tools that a program may name, by server.
+
+    Invariant: a server without tools is still known (it answered with none).
+    """
+
+    def __init__(self, servers: Mapping[str, Iterable[Tool]]) -> None:
+        self.servers: Mapping[str, Mapping[str, Tool]] = MappingProxyType(
+            {
+                server: MappingProxyType({tool.name: tool for tool in tools})
+                for server, tools in servers.items()
+            }
+        )
+
+    def find(self, tool_id: str) -> Tool | None:
+        """The tool with the id ``server:tool``, or None."""
+        server, _, name = tool_id.partition(":")
+        return self.servers.get(server, {}).get(name)
+
+    def nearest_servers(self, name: str) -> list[str]:
+        """At most three server names that look like ``name``, best first."""
+        return get_close_matches(name, list(self.servers), n=3, cutoff=0.5)
+
+    def nearest_tools(self, server: str, name: str) -> list[str]:
+        """At most three tool names of ``server`` that look like ``name``, best first."""
+        return get_close_matches(name, list(self.servers.get(server, {})), n=3, cutoff=0.4)

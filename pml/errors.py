@@ -1,0 +1,100 @@
+"""Every error that ``pml`` raises on purpose, in one tree.
+
+The edges turn a branch into an exit code or a status, so a new error needs a place here
+and nothing else::
+
+    PmlError
+    ├── ConfigError            mcp.json, permissions.yaml, environment: file, line, expectation
+    ├── StoreError             the database cannot be had or was lost
+    │   ├── EmbeddedPostgresError
+    │   ├── SchemaTooNewError  an older program met a newer database
+    │   └── LedgerKeyError     the log cannot be decrypted
+    ├── NotFoundError          no run, trace or result of that id (or it expired)
+    ├── RunStateError          the run is not in a state that allows this
+    ├── SandboxError           the sandbox could not be started or broke its protocol
+    └── UpstreamError          a server did not answer as a server
+        ├── UpstreamUnavailableError   not connected; nothing was sent
+        └── OutcomeUnknownError        sent, and no answer came
+
+A wrong argument is a bug in the caller and stays a plain ``ValueError``.
+"""
+
+
+class PmlError(Exception):
+    """Base of all deliberate errors; catch it only at the outermost edge."""
+
+
+class ConfigError(PmlError):
+    """A file or variable that the user wrote says something that PML cannot use."""
+
+    def __init__(self, source: str, message: str, *, line: int | None = None) -> None:
+        where = source if line is None else f"{source}:{line}"
+        super().__init__(f"{where}: {message}")
+        self.source = source
+        self.line = line
+
+
+class StoreError(PmlError):
+    """The database cannot be had, or was lost."""
+
+
+class EmbeddedPostgresError(StoreError):
+    """The embedded PostgreSQL did not start or stop; the message says what to do."""
+
+
+class SchemaTooNewError(StoreError):
+    """The database was migrated by a newer PML."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"the database has schema version {found}, this PML knows up to {known}: update PML"
+        )
+        self.found = found
+        self.known = known
+
+
+class LedgerKeyError(StoreError):
+    """A log record cannot be decrypted with the key at hand."""
+
+
+class NotFoundError(PmlError):
+    """There is no such thing, or it has expired."""
+
+    def __init__(self, kind: str, key: str, hint: str = "") -> None:
+        super().__init__(f"no {kind} {key!r}" + (f": {hint}" if hint else ""))
+        self.kind = kind
+        self.key = key
+
+
+class RunStateError(PmlError):
+    """The run is not in a state that allows this."""
+
+    def __init__(self, run_id: str, state: str, wanted: str) -> None:
+        super().__init__(f"run {run_id} is {state} and cannot become {wanted}")
+        self.run_id = run_id
+        self.state = state
+        self.wanted = wanted
+
+
+class SandboxError(PmlError):
+    """The sandbox could not be started, or broke its protocol."""
+
+
+class UpstreamError(PmlError):
+    """A server did not answer as a server should."""
+
+    def __init__(self, server: str, message: str) -> None:
+        super().__init__(f"server {server!r}: {message}")
+        self.server = server
+
+
+class UpstreamUnavailableError(UpstreamError):
+    """Nothing was sent: the server cannot be connected."""
+
+
+class OutcomeUnknownError(UpstreamError):
+    """The request was sent and no answer came: whether it took effect is unknown."""
+
+    def __init__(self, server: str, message: str, *, timed_out: bool) -> None:
+        super().__init__(server, message)
+        self.timed_out = timed_out

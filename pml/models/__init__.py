@@ -1,0 +1,1 @@
+"""SHGAT and its layers."""

@@ -1,0 +1,1 @@
+"""One run of an agent's code: sandbox, broker, ledger, upstream servers."""

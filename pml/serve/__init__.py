@@ -1,0 +1,1 @@
+"""The endpoint that agents use: thin, over `pml.loop`."""
