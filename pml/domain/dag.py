@@ -7,7 +7,7 @@ import msgspec
 from pml.domain.record import Record
 
 
-class DagTask(Record):
+class DagTask(Record, frozen=True, kw_only=True):
     """One call; starts when every task in ``depends_on`` has succeeded."""
 
     id: str
@@ -18,7 +18,7 @@ class DagTask(Record):
     depends_on: tuple[str, ...] = msgspec.field(name="depends_on", default=())
 
 
-class ExplicitDag(Record):
+class ExplicitDag(Record, frozen=True, kw_only=True):
     """A workflow given as tasks instead of code; compiled to TypeScript, then one path."""
 
     tasks: tuple[DagTask, ...]

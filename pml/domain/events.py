@@ -5,25 +5,25 @@ from typing import Any, TypeAlias
 from pml.domain.record import Record
 
 
-class _Event(Record, tag_field="type"):
+class _Event(Record, frozen=True, kw_only=True, tag_field="type"):
     run_id: str
     at_ms: int
 
 
-class RunStarted(_Event, tag="run_started"):
+class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """The sandbox has the program."""
 
     intent: str
 
 
-class TaskStart(_Event, tag="task_start"):
+class TaskStart(_Event, frozen=True, kw_only=True, tag="task_start"):
     """A call goes to its server."""
 
     task_id: str
     tool: str
 
 
-class TaskEnd(_Event, tag="task_end"):
+class TaskEnd(_Event, frozen=True, kw_only=True, tag="task_end"):
     """A call came back."""
 
     task_id: str
@@ -34,20 +34,20 @@ class TaskEnd(_Event, tag="task_end"):
     error: str | None = None
 
 
-class DecisionTaken(_Event, tag="decision"):
+class DecisionTaken(_Event, frozen=True, kw_only=True, tag="decision"):
     """A branch was taken."""
 
     node_id: str
     outcome: str
 
 
-class ApprovalRequired(_Event, tag="approval_required"):
+class ApprovalRequired(_Event, frozen=True, kw_only=True, tag="approval_required"):
     """A person has to agree before the run goes on."""
 
     tools: tuple[str, ...]
 
 
-class RunEnd(_Event, tag="run_end"):
+class RunEnd(_Event, frozen=True, kw_only=True, tag="run_end"):
     """The run ended or waits."""
 
     state: str

@@ -32,7 +32,7 @@ class ApprovalMode(StrEnum):
     HIL = "hil"
 
 
-class PermissionRule(Record, rename=None):
+class PermissionRule(Record, frozen=True, kw_only=True, rename=None):
     """What ``permissions.yaml`` says of the tools that match a pattern; keys as spelled there."""
 
     scope: Scope = Scope.FULL
@@ -40,7 +40,7 @@ class PermissionRule(Record, rename=None):
     approval_mode: ApprovalMode = ApprovalMode.HIL
 
 
-class ServerPermissions(Record, rename=None):
+class ServerPermissions(Record, frozen=True, kw_only=True, rename=None):
     """The section of one server: a rule per tool pattern (``*``, ``?``; the first match holds)."""
 
     trusted: bool = False
@@ -48,14 +48,14 @@ class ServerPermissions(Record, rename=None):
     tools: dict[str, PermissionRule] = {}  # noqa: RUF012
 
 
-class PermissionsFile(Record, rename=None):
+class PermissionsFile(Record, frozen=True, kw_only=True, rename=None):
     """The whole of ``permissions.yaml``; without an entry a tool needs approval."""
 
     version: int
     servers: dict[str, ServerPermissions] = {}  # noqa: RUF012
 
 
-class Permission(Record):
+class Permission(Record, frozen=True, kw_only=True):
     """What holds for one tool, after patterns and annotations."""
 
     tool: str

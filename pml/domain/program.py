@@ -14,7 +14,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-class Diagnostic(Record):
+class Diagnostic(Record, frozen=True, kw_only=True):
     """What analysis says of one place in the source (SA-7)."""
 
     severity: Severity
@@ -28,7 +28,7 @@ class Diagnostic(Record):
     """The offending text, at most 80 characters."""
 
 
-class Program(Record):
+class Program(Record, frozen=True, kw_only=True):
     """One analysed submission.
 
     Invariant: ``instrumented`` is the source with splices only, so it has as many lines;

@@ -5,7 +5,7 @@ seeds, `decode` rejects unknown keys and wrong types with the path of the offend
 Why `msgspec.Struct` and not a dataclass plus a codec: docs/decisions/0001.
 """
 
-from typing import Any, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -16,24 +16,18 @@ JsonText: TypeAlias = str
 RecordT = TypeVar("RecordT")
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
-class RecordMeta(msgspec.StructMeta):
-    """Makes every subclass keyword-only, and says so to type checkers."""
-
-    def __new__(mcs, *parts: Any, **options: Any) -> Any:  # noqa: ANN401  # as `type.__new__`
-        """Create the class; ``kw_only`` is the one option that msgspec does not inherit."""
-        return super().__new__(mcs, *parts, **{"kw_only": True, **options})
-
-
 class Record(
     msgspec.Struct,
-    metaclass=RecordMeta,
     frozen=True,
+    kw_only=True,
     rename="camel",
     forbid_unknown_fields=True,
     omit_defaults=True,
 ):
-    """Base of the records; a field that holds its default is absent from the JSON."""
+    """Base of the records; a field that holds its default is absent from the JSON.
+
+    Subclasses repeat ``frozen=True, kw_only=True``: type checkers do not inherit them.
+    """
 
 
 def encode(record: object) -> bytes:

@@ -12,7 +12,7 @@ from pml.domain.record import Record
 DEFAULT_TIMEOUT_MS = 30_000
 
 
-class ExecuteRequest(Record):
+class ExecuteRequest(Record, frozen=True, kw_only=True):
     """One request; exactly one of ``code`` and ``dag`` is given."""
 
     intent: str
@@ -22,7 +22,7 @@ class ExecuteRequest(Record):
     timeout_ms: int = DEFAULT_TIMEOUT_MS
 
 
-class TaskSummary(Record):
+class TaskSummary(Record, frozen=True, kw_only=True):
     """One call of the executed path, with the first 240 characters of its result."""
 
     task_id: str
@@ -33,7 +33,7 @@ class TaskSummary(Record):
     error: str | None = None
 
 
-class ToolFailure(Record):
+class ToolFailure(Record, frozen=True, kw_only=True):
     """A call that failed, whether or not the code caught it."""
 
     task_id: str
@@ -42,7 +42,7 @@ class ToolFailure(Record):
     error: str
 
 
-class DagMetadata(Record):
+class DagMetadata(Record, frozen=True, kw_only=True):
     """What ran and how much of it side by side."""
 
     mode: str = "sandbox"
@@ -54,7 +54,7 @@ class DagMetadata(Record):
     executed_path: tuple[str, ...] = ()
 
 
-class ExecuteError(Record):
+class ExecuteError(Record, frozen=True, kw_only=True):
     """Why a run did not succeed: what happened, where, and what to do."""
 
     code: str
@@ -63,7 +63,7 @@ class ExecuteError(Record):
     data: Any = None
 
 
-class ExecuteResponse(Record):
+class ExecuteResponse(Record, frozen=True, kw_only=True):
     """The answer; ``status`` says which of the optional parts are there."""
 
     status: str

@@ -50,7 +50,7 @@ UNKNOWN_SITE = "?"
 """Site of a call that arrived without one: a hole in the analysis."""
 
 
-class Run(Record):
+class Run(Record, frozen=True, kw_only=True):
     """One execution of a program; ``id`` is the ``workflowId`` that agents see."""
 
     id: str
@@ -68,7 +68,7 @@ class Run(Record):
     """Why the run is in this state, for people; empty where the state says it all."""
 
 
-class RunProgram(Record):
+class RunProgram(Record, frozen=True, kw_only=True):
     """What replay needs besides the log; stored encrypted with the run."""
 
     source: str
@@ -79,13 +79,13 @@ class RunProgram(Record):
     seed: int
 
 
-class Returned(Record, tag="returned"):
+class Returned(Record, frozen=True, kw_only=True, tag="returned"):
     """The server answered; ``value`` is what the code sees."""
 
     value: JsonText
 
 
-class Failed(Record, tag="failed"):
+class Failed(Record, frozen=True, kw_only=True, tag="failed"):
     """The call fails in the code as `ToolError`."""
 
     code: str
@@ -97,14 +97,14 @@ class Failed(Record, tag="failed"):
 Outcome: TypeAlias = Returned | Failed
 
 
-class _LogRecord(Record, tag_field="kind"):
+class _LogRecord(Record, frozen=True, kw_only=True, tag_field="kind"):
     seq: int
     """Position in the run's log, from 0, without gaps."""
     at_ms: int
     """Unix time; what the code's clock shows after the record."""
 
 
-class Issued(_LogRecord, tag="issued"):
+class Issued(_LogRecord, frozen=True, kw_only=True, tag="issued"):
     """The code called a tool."""
 
     call: int
@@ -117,47 +117,47 @@ class Issued(_LogRecord, tag="issued"):
     effect: Effect
 
 
-class Attempted(_LogRecord, tag="attempted"):
+class Attempted(_LogRecord, frozen=True, kw_only=True, tag="attempted"):
     """The intent of one request to the server; of a write, committed before it is sent."""
 
     call: int
     attempt: int
 
 
-class Delivered(_LogRecord, tag="delivered"):
+class Delivered(_LogRecord, frozen=True, kw_only=True, tag="delivered"):
     """The outcome of a call was handed to the code."""
 
     call: int
     outcome: Outcome
 
 
-class Undelivered(_LogRecord, tag="undelivered"):
+class Undelivered(_LogRecord, frozen=True, kw_only=True, tag="undelivered"):
     """The outcome of a call that the code no longer waits for (the loser of a race)."""
 
     call: int
     outcome: Outcome
 
 
-class TimerFired(_LogRecord, tag="timer_fired"):
+class TimerFired(_LogRecord, frozen=True, kw_only=True, tag="timer_fired"):
     """A timer of the code fired."""
 
     timer: int
 
 
-class Decided(_LogRecord, tag="decided"):
+class Decided(_LogRecord, frozen=True, kw_only=True, tag="decided"):
     """A branch was taken."""
 
     site: str
     outcome: str
 
 
-class Reached(_LogRecord, tag="reached"):
+class Reached(_LogRecord, frozen=True, kw_only=True, tag="reached"):
     """Control came to a fork or a loop."""
 
     site: str
 
 
-class Settled(_LogRecord, tag="settled"):
+class Settled(_LogRecord, frozen=True, kw_only=True, tag="settled"):
     """The program returned or threw; calls issued after this are refused."""
 
     outcome: Outcome

@@ -12,13 +12,13 @@ import msgspec
 from pml.domain.record import Record
 
 
-class Literal(Record, tag="literal"):
+class Literal(Record, frozen=True, kw_only=True, tag="literal"):
     """A JSON value written in the code."""
 
     value: Any
 
 
-class Reference(Record, tag="reference"):
+class Reference(Record, frozen=True, kw_only=True, tag="reference"):
     """An expression over the result of an earlier call."""
 
     expression: str
@@ -26,13 +26,13 @@ class Reference(Record, tag="reference"):
     """Id of the call site that produces the value."""
 
 
-class Parameter(Record, tag="parameter"):
+class Parameter(Record, frozen=True, kw_only=True, tag="parameter"):
     """An input of the capability: ``args.x``, or an identifier that nothing declares."""
 
     parameter_name: str
 
 
-class Computed(Record, tag="computed"):
+class Computed(Record, frozen=True, kw_only=True, tag="computed"):
     """Pure code over references and parameters."""
 
     expression: str
@@ -44,7 +44,7 @@ SPREAD = "..."
 """Key of what is spread into the arguments, or of an argument that is no object literal."""
 
 
-class Task(Record, tag="task"):
+class Task(Record, frozen=True, kw_only=True, tag="task"):
     """A call of a tool."""
 
     id: str
@@ -53,7 +53,7 @@ class Task(Record, tag="task"):
     arguments: dict[str, Argument] = {}  # noqa: RUF012
 
 
-class CapabilityCall(Record, tag="capability"):
+class CapabilityCall(Record, frozen=True, kw_only=True, tag="capability"):
     """A call of ``capabilities.name(...)``."""
 
     id: str
@@ -62,27 +62,27 @@ class CapabilityCall(Record, tag="capability"):
     arguments: dict[str, Argument] = {}  # noqa: RUF012
 
 
-class Decision(Record, tag="decision"):
+class Decision(Record, frozen=True, kw_only=True, tag="decision"):
     """A branch; ``condition`` is the source text (``catch`` for a try with a catch)."""
 
     id: str
     condition: str
 
 
-class Fork(Record, tag="fork"):
+class Fork(Record, frozen=True, kw_only=True, tag="fork"):
     """Where calls start to run side by side; ``combinator`` is ``all``, ``race``..."""
 
     id: str
     combinator: str
 
 
-class Join(Record, tag="join"):
+class Join(Record, frozen=True, kw_only=True, tag="join"):
     """Where the calls of the fork of the same number meet."""
 
     id: str
 
 
-class Loop(Record, tag="loop"):
+class Loop(Record, frozen=True, kw_only=True, tag="loop"):
     """A loop or an array callback that calls tools; ``condition`` is its header."""
 
     id: str
@@ -116,7 +116,7 @@ class Evidence(StrEnum):
     SCHEMA = "schema"
 
 
-class Edge(Record):
+class Edge(Record, frozen=True, kw_only=True):
     """From one node to another."""
 
     source: str = msgspec.field(name="from")
@@ -128,7 +128,7 @@ class Edge(Record):
     evidence: Evidence | None = None
 
 
-class Location(Record):
+class Location(Record, frozen=True, kw_only=True):
     """Where a node stands in the submitted source; lines and columns count from 1."""
 
     line: int
@@ -138,7 +138,7 @@ class Location(Record):
     end: int
 
 
-class StaticStructure(Record):
+class StaticStructure(Record, frozen=True, kw_only=True):
     """The whole structure with all branches."""
 
     nodes: tuple[Node, ...]

@@ -11,7 +11,7 @@ import msgspec
 from pml.domain.record import Record
 
 
-class Tool(Record):
+class Tool(Record, frozen=True, kw_only=True):
     """One operation of an upstream MCP server."""
 
     server: str

@@ -6,14 +6,14 @@ from typing import Any
 from pml.domain.record import Record
 
 
-class BranchDecision(Record):
+class BranchDecision(Record, frozen=True, kw_only=True):
     """The outcome at a decision, each time it was reached, in order."""
 
     node_id: str
     outcome: str
 
 
-class TaskResult(Record):
+class TaskResult(Record, frozen=True, kw_only=True):
     """One call: ``n3`` is the first at site ``n3``, ``n3_2`` the second."""
 
     task_id: str
@@ -31,7 +31,7 @@ class TaskResult(Record):
     """False for a call whose result the code did not wait for, or that is in doubt."""
 
 
-class ExecutionTrace(Record):
+class ExecutionTrace(Record, frozen=True, kw_only=True):
     """One run, projected from its log."""
 
     id: str
@@ -80,7 +80,7 @@ _WEIGHTS = {
 }
 
 
-class ToolDependency(Record):
+class ToolDependency(Record, frozen=True, kw_only=True):
     """An edge between two tools, observed or inferred.
 
     Invariant: co-occurrence is undirected, so it is stored once, ends in alphabetical order.
