@@ -1,0 +1,34 @@
+"""Every limit in one place (OP-5); the error that names one says how to raise it."""
+
+from pml.domain.record import Record
+
+_MB = 1_000_000
+
+
+class Limits(Record, frozen=True, kw_only=True):
+    """What one request, run or sandbox may use.  Documented in docs/reference/limits.md."""
+
+    source_bytes: int = 1 * _MB
+    arguments_bytes: int = 1 * _MB
+    """Of the request's ``args``, and of the arguments of one call."""
+    result_bytes: int = 10 * _MB
+    """Of one call's result, and of the program's own."""
+    calls_per_run: int = 10_000
+    concurrent_calls: int = 64
+    """Per run; further calls wait their turn in the broker."""
+    timers_per_run: int = 10_000
+    call_timeout_s: float = 60.0
+    connect_timeout_s: float = 30.0
+    max_timeout_ms: int = 3_600_000
+    """The longest ``timeout`` that a request may ask for."""
+    heap_mb: int = 256
+    """V8 heap of one sandbox."""
+    data_mb: int = 1_500
+    """RLIMIT_DATA of one sandbox; ArrayBuffers count here.  Less than about 1,000 does not boot."""
+    cpu_s: int = 60
+    output_bytes: int = 1 * _MB
+    """stdout and stderr of one sandbox together."""
+    result_ttl_s: int = 3_600
+    preview_chars: int = 240
+    trace_value_bytes: int = 10_000
+    """Larger values are cut out of traces (ST-5); the whole stays in the task results."""

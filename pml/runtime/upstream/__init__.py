@@ -1,0 +1,1 @@
+"""Upstream MCP servers: configuration, connections, calls (EX-11)."""
