@@ -129,6 +129,8 @@ class Delivered(_LogRecord, frozen=True, kw_only=True, tag="delivered"):
 
     call: int
     outcome: Outcome
+    duration_ms: float = 0.0
+    """From the last attempt to its answer; 0 for a call that was never attempted."""
 
 
 class Undelivered(_LogRecord, frozen=True, kw_only=True, tag="undelivered"):
@@ -136,6 +138,7 @@ class Undelivered(_LogRecord, frozen=True, kw_only=True, tag="undelivered"):
 
     call: int
     outcome: Outcome
+    duration_ms: float = 0.0
 
 
 class TimerFired(_LogRecord, frozen=True, kw_only=True, tag="timer_fired"):
