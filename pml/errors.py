@@ -11,6 +11,8 @@ and nothing else::
     │   └── LedgerKeyError     the log cannot be decrypted
     ├── NotFoundError          no run, trace or result of that id (or it expired)
     ├── RunStateError          the run is not in a state that allows this
+    ├── LogOrderError          a record that cannot follow the run's log
+    ├── DivergedError          replayed code did something else than its log says
     ├── SandboxError           the sandbox could not be started or broke its protocol
     └── UpstreamError          a server did not answer as a server
         ├── UpstreamUnavailableError   not connected; nothing was sent
@@ -74,6 +76,27 @@ class RunStateError(PmlError):
         self.run_id = run_id
         self.state = state
         self.wanted = wanted
+
+
+class LogOrderError(PmlError):
+    """A record cannot follow the log of its run: the rules refuse it, or the log is damaged."""
+
+    def __init__(self, seq: int, message: str) -> None:
+        super().__init__(f"log record {seq}: {message}")
+        self.seq = seq
+
+
+class DivergedError(PmlError):
+    """Replayed code did something else than the log says; nothing may be called any more."""
+
+    def __init__(self, seq: int, expected: str, found: str) -> None:
+        super().__init__(
+            f"the program took another way than its log: at record {seq} the log says {expected}, "
+            f"the program did {found}"
+        )
+        self.seq = seq
+        self.expected = expected
+        self.found = found
 
 
 class SandboxError(PmlError):

@@ -116,6 +116,11 @@ class Issued(_LogRecord, frozen=True, kw_only=True, tag="issued"):
     arguments: JsonText
     effect: Effect
 
+    @property
+    def task_id(self) -> str:
+        """``n3`` for the first call at site ``n3``, then ``n3_2``, ... (rule 10)."""
+        return self.site if self.occurrence == 1 else f"{self.site}_{self.occurrence}"
+
 
 class Attempted(_LogRecord, frozen=True, kw_only=True, tag="attempted"):
     """The intent of one request to the server; of a write, committed before it is sent."""
@@ -134,7 +139,11 @@ class Delivered(_LogRecord, frozen=True, kw_only=True, tag="delivered"):
 
 
 class Undelivered(_LogRecord, frozen=True, kw_only=True, tag="undelivered"):
-    """The outcome of a call that the code no longer waits for (the loser of a race)."""
+    """The outcome of a call came when the code could not take it.
+
+    Either the program had settled (the loser of a race), or the run was frozen; in the
+    second case a resumed run delivers it without calling again.
+    """
 
     call: int
     outcome: Outcome
