@@ -1,0 +1,39 @@
+# `make help` lists the targets.  Everything is installed into .venv, once: the stamps depend on
+# pyproject.toml and constraints.txt.  Needs Python 3.11 with pip, and make.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+export PIP_CONSTRAINT = constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+INSTALL = $(PYTHON) -m pip --python .venv/bin/python install --quiet --editable
+
+.PHONY: help setup demo test lint bench
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
+
+setup: .venv/dev.stamp ## install PML with what tests, linters and benchmarks need
+
+demo: .venv/demo.stamp ## run a program on three real MCP servers, over this checkout's history
+	@.venv/bin/pml demo
+
+test: .venv/dev.stamp ## run all tests
+	.venv/bin/python -m pytest
+
+lint: .venv/dev.stamp ## ruff, mypy and the import contracts
+	.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports
+
+bench: .venv/dev.stamp ## run every benchmark; the last line of each is one JSON object
+	for script in experiments/bench/*.py; do echo "== $$script"; .venv/bin/python $$script || exit 1; done
+
+# Only the core and the demo's two servers: no torch.
+.venv/demo.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing PML into .venv (once, under a minute)"
+	@$(INSTALL) '.[demo]' && touch $@
+
+.venv/dev.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing PML and its development tools into .venv (once, under a minute)"
+	@$(INSTALL) '.[dev]' && touch $@
+
+# Without pip inside, so that a Python whose `ensurepip` was split off (Debian's) will do.
+.venv/bin/python:
+	@$(PYTHON) -m venv --without-pip .venv
