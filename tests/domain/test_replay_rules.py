@@ -1,0 +1,309 @@
+"""Replay (design, section 5, rule 3) on a simulated program, with crashes anywhere.
+
+The program is a deterministic function of what it was given; the simulated broker follows
+the rules that the real one follows.  What must hold: a run that crashed as often as you like
+ends with the log of one that never did, and no write is sent twice.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from pml.domain.ledger import Ledger
+from pml.domain.permissions import Effect
+from pml.domain.replay import Did, Given, Replay
+from pml.domain.run import (
+    Decided,
+    Delivered,
+    Issued,
+    LogRecord,
+    Reached,
+    Returned,
+    Settled,
+    TimerFired,
+)
+from pml.errors import DivergedError
+
+EFFECTS = {"n1": Effect.READ, "n2": Effect.WRITE, "n3": Effect.IDEMPOTENT}
+Act = tuple[str, ...]
+"""``("issue", site, arguments)``, ``("decide", site, outcome)``, ``("reach", site)``,
+``("timer",)`` or ``("settle", value)``."""
+
+
+class Program:
+    """Code in a sandbox: what it does depends only on its seed and what it was given."""
+
+    def __init__(self, seed: int) -> None:
+        self.history = f"{seed}"
+        self.waits = 0
+        self.turns = 0
+        self.settled = False
+
+    def give(self, given: str) -> list[Act]:
+        """One turn."""
+        self.turns += 1
+        self.history += f" {given}"
+        dice = random.Random(self.history)
+        acts = [self._act(dice) for _ in range(dice.randint(0, 3) if self.turns < 6 else 0)]
+        self.waits += sum(act[0] in {"issue", "timer"} for act in acts) - (given != "start")
+        if not self.settled and (self.waits == 0 or dice.random() < 0.1):
+            self.settled = True
+            acts.append(("settle", str(dice.randint(0, 9))))
+        return acts
+
+    @staticmethod
+    def _act(dice: random.Random) -> Act:
+        kind = dice.choice(["issue", "issue", "decide", "reach", "timer"])
+        match kind:
+            case "issue":
+                return ("issue", dice.choice(list(EFFECTS)), str(dice.randint(0, 99)))
+            case "decide":
+                return ("decide", "d1", dice.choice(["true", "false"]))
+            case "reach":
+                return ("reach", "l1")
+            case _:
+                return ("timer",)
+
+
+def name(given: Given) -> str:
+    """An input as the simulated program sees it."""
+    if isinstance(given, TimerFired):
+        return f"timer {given.timer}"
+    assert isinstance(given.outcome, Returned)
+    return f"call {given.call} {given.outcome.value}"
+
+
+class World:
+    """Broker, store, upstream and clock of one run."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.stored: list[LogRecord] = []
+        self.upstream: Counter[str] = Counter()
+        self.now = 0
+        self.boot()
+
+    def boot(self) -> None:
+        """(Re)start: replay what is stored, then go on live."""
+        self.ledger = Ledger(self.stored)
+        self.replay = Replay(self.stored)
+        self.timers: list[int] = []
+        self.timers_set = 0
+        self.program = Program(self.seed)
+        self.frozen = bool(self.ledger.in_doubt)
+        if self.frozen:
+            return
+        unanswered = self.ledger.open_calls
+        self.turn("start")
+        while (given := self.replay.next_input()) is not None:
+            if isinstance(given, TimerFired):
+                self.timers.remove(given.timer)
+            self.turn(name(given))
+        self.replay.idle()
+        for call in unanswered:  # what is issued live is sent at once
+            self.send(call.issued)
+
+    def turn(self, given: str) -> None:
+        """What the code does with an input, compared with the log or written into it."""
+        for act in self.program.give(given):
+            if self.ledger.settled and self.replay.live:
+                return  # what it does after its settlement is no part of the run
+            match act:
+                case ("timer",):
+                    self.timers.append(self.timers_set)
+                    self.timers_set += 1
+                case _ if self.replay.live:
+                    self.live(act)
+                case ("issue", site, arguments):
+                    self.replay.issue(site=site, tool=f"s:{site}", arguments=arguments)
+                case ("decide", site, outcome):
+                    self.replay.decide(site, outcome)
+                case ("reach", site):
+                    self.replay.reach(site)
+                case ("settle", value):
+                    self.replay.settle(Returned(value=value))
+
+    def live(self, act: Act) -> None:
+        """Something new: into the log, and calls to the server."""
+        self.now += 1
+        match act:
+            case ("issue", site, arguments):
+                issued = self.ledger.issue(
+                    site=site,
+                    tool=f"s:{site}",
+                    arguments=arguments,
+                    effect=EFFECTS[site],
+                    at_ms=self.now,
+                )
+                self.send(issued)
+            case ("decide", site, outcome):
+                self.ledger.decide(site, outcome, self.now)
+            case ("reach", site):
+                self.ledger.reach(site, self.now)
+            case ("settle", value):
+                self.ledger.settle(Returned(value=value), self.now)
+                self.commit()
+
+    def send(self, issued: Issued) -> None:
+        """One request to the upstream, its intent committed first if it is a write."""
+        self.ledger.attempt(issued.call, self.now)
+        if self.ledger.commit_first:
+            self.commit()
+        self.upstream[issued.task_id] += 1
+
+    def commit(self) -> None:
+        self.stored.extend(self.ledger.drain())
+
+    def answer(self, call: int) -> Returned:
+        """The upstream's answer: a function of the call."""
+        return Returned(value=str(sum(map(ord, self.ledger.calls[call].issued.task_id))))
+
+
+class CrashingRun(RuleBasedStateMachine):
+    """Outcomes and timers in any order, crashes at any moment."""
+
+    @initialize(seed=st.integers(0, 10_000))
+    def begin(self, seed: int) -> None:
+        self.world = World(seed)
+
+    @precondition(lambda self: self.world.ledger.open_calls and not self.world.frozen)
+    @rule(pick=st.randoms(use_true_random=False))
+    def an_outcome_arrives(self, pick: random.Random) -> None:
+        world = self.world
+        call = pick.choice(world.ledger.open_calls).issued.call
+        world.now += 1
+        if world.ledger.settled:
+            world.ledger.hold(call, world.answer(call), world.now)
+        else:
+            world.turn(name(world.ledger.deliver(call, world.answer(call), world.now)))
+
+    @precondition(lambda self: self.world.timers and not self.world.ledger.settled)
+    @rule()
+    def a_timer_fires(self) -> None:
+        timer = self.world.timers.pop(0)
+        self.world.turn(name(self.world.ledger.timer_fired(timer, self.world.now)))
+
+    @rule()
+    def commit(self) -> None:
+        self.world.commit()
+
+    @rule()
+    def crash(self) -> None:
+        self.world.boot()
+
+    @invariant()
+    def no_write_is_sent_twice(self) -> None:
+        sent = self.world.upstream
+        assert all(count == 1 for task, count in sent.items() if task.startswith("n2"))
+
+    @invariant()
+    def a_run_freezes_exactly_when_a_write_was_in_flight_at_the_crash(self) -> None:
+        if self.world.frozen:
+            assert self.world.ledger.in_doubt
+
+    @invariant()
+    def the_log_is_what_one_uninterrupted_run_would_have_written(self) -> None:
+        records = [r for r in self.world.ledger.records if isinstance(r, Did | Given)]
+        assert [shape(r) for r in records] == uninterrupted(self.world.seed, records)
+
+
+def shape(record: LogRecord) -> object:
+    """A record without its number and time."""
+    match record:
+        case Issued():
+            return ("issue", record.site, record.arguments)
+        case Decided():
+            return ("decide", record.site, record.outcome)
+        case Reached():
+            return ("reach", record.site)
+        case Settled(outcome=Returned(value=value)):
+            return ("settle", value)
+        case Delivered() | TimerFired():
+            return name(record)
+        case _:
+            raise AssertionError(record)
+
+
+def uninterrupted(seed: int, records: Sequence[LogRecord]) -> list[object]:
+    """Oracle: the same inputs given to a fresh program, without a ledger or a replay."""
+    program = Program(seed)
+    acts: list[object] = [act for act in program.give("start") if act != ("timer",)]
+    for fed in (record for record in records if isinstance(record, Given)):
+        acts.append(name(fed))
+        acts.extend(act for act in program.give(name(fed)) if act != ("timer",))
+    ends = [i for i, act in enumerate(acts) if isinstance(act, tuple) and act[0] == "settle"]
+    acts = acts[: ends[0] + 1] if ends else acts
+    return acts[: len(records)]
+
+
+TestCrashingRun = CrashingRun.TestCase
+TestCrashingRun.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+def finished(seed: int) -> World:
+    """A run without crashes, outcomes in order of issue."""
+    world = World(seed)
+    while not world.ledger.settled:
+        if world.ledger.open_calls:
+            call = world.ledger.open_calls[0].issued.call
+            world.turn(name(world.ledger.deliver(call, world.answer(call), 0)))
+        else:
+            world.turn(name(world.ledger.timer_fired(world.timers.pop(0), 0)))
+    world.commit()
+    return world
+
+
+@given(st.integers(0, 10_000))
+def test_replaying_a_finished_run_calls_nothing(seed: int) -> None:
+    world = finished(seed)
+    for call in world.ledger.in_doubt:  # its loser comes after the settlement
+        world.ledger.hold(call.issued.call, world.answer(call.issued.call), 0)
+    world.commit()
+    sent = Counter(world.upstream)
+    reads = {c.issued.task_id for c in world.ledger.open_calls}
+    world.boot()
+    assert world.replay.live
+    assert {task for task in world.upstream if world.upstream[task] != sent[task]} == reads
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10_000), st.data())
+def test_another_program_diverges_and_then_calls_nothing(
+    seed: int, other: int, data: st.DataObject
+) -> None:
+    world = finished(seed)
+    kept = data.draw(st.integers(0, len(world.stored)))
+    world.stored = world.stored[:kept]
+    world.seed, before = other, Counter(world.upstream)
+    wanted = [shape(r) for r in world.stored if isinstance(r, Did | Given)]
+    same = uninterrupted(other, [r for r in world.stored if isinstance(r, Did | Given)]) == wanted
+    if same or Ledger(world.stored).in_doubt:
+        return
+    with pytest.raises(DivergedError):
+        world.boot()
+    assert world.upstream == before
+    with pytest.raises(DivergedError):
+        _ = world.replay.live
+
+
+def test_other_arguments_diverge_and_are_not_shown() -> None:
+    ledger = Ledger()
+    ledger.issue(site="n1", tool="s:t", arguments='"one"', effect=Effect.READ, at_ms=0)
+    replay = Replay(ledger.records)
+    with pytest.raises(DivergedError, match=r"s:t at n1 with other arguments$") as error:
+        replay.issue(site="n1", tool="s:t", arguments='"secret"')
+    assert "secret" not in str(error.value)
+    assert error.value.seq == 0
+
+
+def test_a_program_that_does_less_than_its_log_diverges_when_it_is_idle() -> None:
+    ledger = Ledger()
+    ledger.decide("d1", "true", 0)
+    replay = Replay(ledger.records)
+    assert replay.next_input() is None
+    with pytest.raises(DivergedError, match="decision d1 = true, the program did nothing"):
+        replay.idle()

@@ -1,0 +1,228 @@
+"""The states of a run and the order of its log (design, section 5, rules 1, 5, 6, 7, 15).
+
+The ledger is compared with a model that keeps only the list of records and looks everything
+up in it by brute force; a crash throws away what was not committed.
+"""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from pml.domain.ledger import Ledger
+from pml.domain.permissions import Effect
+from pml.domain.run import (
+    NEXT_STATES,
+    Attempted,
+    Decided,
+    Delivered,
+    Failed,
+    Issued,
+    LogRecord,
+    Outcome,
+    Reached,
+    Returned,
+    RunState,
+    Settled,
+    TimerFired,
+    Undelivered,
+)
+from pml.errors import LogOrderError
+
+FINAL = {"success", "error", "cancelled", "aborted", "expired", "diverged"}
+WAITING = {"paused", "approval_required", "in_doubt", "interrupted"}
+
+sites = st.sampled_from(["n1", "n2", "?"])
+effects = st.sampled_from(list(Effect))
+outcomes: st.SearchStrategy[Outcome] = st.one_of(
+    st.builds(Returned, value=st.sampled_from(["1", "null", '{"a":[]}'])),
+    st.builds(Failed, code=st.just("tool_error"), message=st.sampled_from(["no", "never"])),
+)
+calls = st.integers(-1, 6)  # also calls that do not exist
+clock = st.integers(0, 50)  # may go back
+
+
+def test_the_final_states_are_those_that_nothing_follows() -> None:
+    assert {state.value for state in RunState if state.final} == FINAL
+    assert {state.value for state in RunState} == FINAL | WAITING | {"running"}
+
+
+@pytest.mark.parametrize("state", sorted(WAITING))
+def test_a_waiting_run_goes_on_or_is_given_up_and_never_succeeds_by_itself(state: str) -> None:
+    following = {next_state.value for next_state in NEXT_STATES[RunState(state)]}
+    assert {"running", "cancelled", "aborted", "expired"} <= following
+    assert following.isdisjoint({"success", "error", "diverged"})
+
+
+class RunLife(RuleBasedStateMachine):
+    """Any request for a state, allowed or not, as brokers, people and crashes make them."""
+
+    @initialize(start=st.sampled_from([RunState.RUNNING, RunState.APPROVAL_REQUIRED]))
+    def begin(self, start: RunState) -> None:
+        self.history = [start]
+
+    @rule(wanted=st.sampled_from(RunState))
+    def ask(self, wanted: RunState) -> None:
+        if wanted in NEXT_STATES[self.history[-1]]:
+            self.history.append(wanted)
+
+    @invariant()
+    def at_most_the_last_state_is_final(self) -> None:
+        assert not any(state.final for state in self.history[:-1])
+
+    @invariant()
+    def a_run_ends_by_its_own_program_only_while_it_runs(self) -> None:
+        ends = {RunState.SUCCESS, RunState.ERROR, RunState.DIVERGED}
+        for before, after in zip(self.history, self.history[1:], strict=False):
+            assert after not in ends or before is RunState.RUNNING
+
+    @invariant()
+    def an_end_is_always_in_reach(self) -> None:
+        assert self.history[-1].final or RunState.ABORTED in NEXT_STATES[self.history[-1]]
+
+
+class LogLife(RuleBasedStateMachine):
+    """A broker that tries everything, on a ledger whose machine may crash."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ledger = Ledger()
+        self.stored: list[LogRecord] = []
+        self.sent: list[int] = []  # writes that left the machine
+
+    def of(self, call: int, *kinds: type[LogRecord]) -> list[LogRecord]:
+        """What the log says of a call."""
+        found = (r for r in self.ledger.records if isinstance(r, kinds))
+        return [r for r in found if getattr(r, "call", None) == call]
+
+    def effect(self, call: int) -> Effect | None:
+        return next((r.effect for r in self.of(call, Issued) if isinstance(r, Issued)), None)
+
+    @property
+    def settled(self) -> bool:
+        return any(isinstance(r, Settled) for r in self.ledger.records)
+
+    @rule(site=sites, effect=effects, at_ms=clock)
+    def issue(self, site: str, effect: Effect, at_ms: int) -> None:
+        before = [r for r in self.ledger.records if isinstance(r, Issued)]
+        if self.settled:
+            with pytest.raises(LogOrderError, match="settled"):
+                self.ledger.issue(site=site, tool="s:t", arguments="{}", effect=effect, at_ms=at_ms)
+            return
+        record = self.ledger.issue(
+            site=site, tool="s:t", arguments="{}", effect=effect, at_ms=at_ms
+        )
+        assert record.call == len(before)
+        assert record.occurrence == 1 + sum(r.site == site for r in before)
+        assert record.task_id not in {r.task_id for r in before}
+
+    @rule(call=calls, at_ms=clock)
+    def attempt(self, call: int, at_ms: int) -> None:
+        earlier = self.of(call, Attempted)
+        known = self.of(call, Delivered, Undelivered)
+        repeated = self.effect(call) is Effect.WRITE and earlier
+        if self.effect(call) is None or known or repeated:
+            with pytest.raises(LogOrderError):
+                self.ledger.attempt(call, at_ms)
+            return
+        assert self.ledger.attempt(call, at_ms).attempt == len(earlier) + 1
+        if self.effect(call) is Effect.WRITE:
+            assert self.ledger.commit_first
+            self.commit()
+            self.sent.append(call)
+
+    @rule(call=calls, outcome=outcomes, at_ms=clock)
+    def deliver(self, call: int, outcome: Outcome, at_ms: int) -> None:
+        held = self.of(call, Undelivered)
+        other = any(isinstance(r, Undelivered) and r.outcome != outcome for r in held)
+        gone = self.settled or self.of(call, Delivered) or other
+        if self.effect(call) is None or gone:
+            with pytest.raises(LogOrderError):
+                self.ledger.deliver(call, outcome, at_ms)
+            return
+        self.ledger.deliver(call, outcome, at_ms)
+
+    @rule(call=calls, outcome=outcomes, at_ms=clock)
+    def hold(self, call: int, outcome: Outcome, at_ms: int) -> None:
+        if self.effect(call) is None or self.of(call, Delivered, Undelivered):
+            with pytest.raises(LogOrderError):
+                self.ledger.hold(call, outcome, at_ms)
+            return
+        self.ledger.hold(call, outcome, at_ms)
+
+    @rule(kind=st.sampled_from(["timer", "decide", "reach"]), at_ms=clock)
+    def progress(self, kind: str, at_ms: int) -> None:
+        acts: dict[str, Callable[[], LogRecord]] = {
+            "timer": lambda: self.ledger.timer_fired(0, at_ms),
+            "decide": lambda: self.ledger.decide("d1", "true", at_ms),
+            "reach": lambda: self.ledger.reach("f1", at_ms),
+        }
+        if self.settled:
+            with pytest.raises(LogOrderError, match="settled"):
+                acts[kind]()
+        else:
+            assert isinstance(acts[kind](), TimerFired | Decided | Reached)
+
+    @rule(outcome=outcomes, at_ms=clock)
+    def settle(self, outcome: Outcome, at_ms: int) -> None:
+        if self.settled:
+            with pytest.raises(LogOrderError, match="settled"):
+                self.ledger.settle(outcome, at_ms)
+            return
+        self.ledger.settle(outcome, at_ms)
+        assert self.ledger.commit_first
+
+    @rule()
+    def commit(self) -> None:
+        self.stored.extend(self.ledger.drain())
+
+    @rule()
+    def crash(self) -> None:
+        self.ledger = Ledger(self.stored)
+
+    @invariant()
+    def incremental_equals_recomputed(self) -> None:
+        again = Ledger(self.ledger.records)
+        assert (again.calls, again.settled) == (self.ledger.calls, self.ledger.settled)
+        assert again.open_calls == self.ledger.open_calls
+        assert again.drain() == ()
+
+    @invariant()
+    def calls_stand_where_the_records_say(self) -> None:
+        for number, call in enumerate(self.ledger.calls):
+            known = self.of(number, Delivered, Undelivered)
+            assert call.attempts == len(self.of(number, Attempted))
+            assert call.open == (not known)
+            assert call.delivered == bool(self.of(number, Delivered))
+            assert (call in self.ledger.open_calls) == call.open
+            assert (call in self.ledger.held_outcomes) == (not call.open and not call.delivered)
+
+    @invariant()
+    def a_write_that_left_the_machine_is_known_after_any_crash(self) -> None:
+        assert len(set(self.sent)) == len(self.sent)  # and it left once
+        after = Ledger(self.stored)
+        for call in self.sent:
+            assert after.calls[call].attempts == 1
+            assert after.calls[call].in_doubt == after.calls[call].open
+
+    @invariant()
+    def numbers_have_no_gaps_and_time_never_goes_back(self) -> None:
+        assert [r.seq for r in self.ledger.records] == list(range(len(self.ledger.records)))
+        times = [r.at_ms for r in self.ledger.records]
+        assert times == sorted(times)
+
+
+TestRunLife = RunLife.TestCase
+TestLogLife = LogLife.TestCase
+TestLogLife.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+@given(st.integers(0, 5), st.data())
+def test_a_log_with_a_record_missing_is_refused(gap: int, data: st.DataObject) -> None:
+    ledger = Ledger()
+    for site in data.draw(st.lists(sites, min_size=gap + 2, max_size=gap + 4)):
+        ledger.issue(site=site, tool="s:t", arguments="{}", effect=Effect.READ, at_ms=1)
+    with pytest.raises(LogOrderError, match=f"expected number {gap}"):
+        Ledger([record for record in ledger.records if record.seq != gap])
