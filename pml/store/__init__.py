@@ -1,1 +1,1 @@
-"""What is kept, in PostgreSQL: a module per noun, and an in-memory twin."""
+"""What outlives a process: runs, logs, traces, tools; PostgreSQL and its in-memory twin."""

@@ -1,0 +1,193 @@
+"""What the store offers, one small protocol per noun.
+
+`pml.store.postgres.postgres_store` and `pml.store.memory.memory_store` fill them, and both
+pass the same contract tests.  Every method is one transaction: when it returns, what it
+wrote is committed; when it raises, nothing was written, or (`StoreError` after the
+connection broke) nobody knows.  No database connection is held between calls.
+
+Texts for people (intents, reasons, error messages, descriptions) come back with NUL
+characters replaced by U+FFFD: PostgreSQL cannot hold them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pml.domain.record import JsonText, Record
+from pml.domain.run import LogRecord, Run, RunProgram, RunState
+from pml.domain.tools import Catalog, Tool
+from pml.domain.trace import ExecutionTrace, ToolDependency
+
+
+class ResultPage(Record, frozen=True, kw_only=True):
+    """A part of one task's result (EX-7)."""
+
+    text: JsonText
+    """``limit`` characters from ``offset``: JSON text only when it is the whole."""
+    offset: int
+    total_chars: int
+    expires_at_ms: int
+
+
+class ToolSchemas(Protocol):
+    """What upstream servers offered when they were last asked."""
+
+    async def replace(self, server: str, tools: Sequence[Tool]) -> None:
+        """Make ``tools`` what ``server`` offers; tools that it no longer lists are marked gone.
+
+        Of two tools with one name the last counts.
+        """
+
+    async def of_server(self, server: str) -> tuple[Tool, ...] | None:
+        """The tools in the order of the server's list; None when it was never listed."""
+
+    async def catalog(self) -> Catalog:
+        """Every server that was ever listed, with its tools."""
+
+
+class Runs(Protocol):
+    """Runs, and the programs that they replay."""
+
+    async def create(self, run: Run, program: RunProgram) -> None:
+        """Store a new run.
+
+        Raises:
+            ValueError: there is a run of that id.
+        """
+
+    async def get(self, run_id: str) -> Run:
+        """The run.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+
+    async def program(self, run_id: str) -> RunProgram:
+        """What the run executes.
+
+        Raises:
+            NotFoundError: there is no such run, or its program was deleted with its log.
+            LedgerKeyError: it was encrypted with another key.
+        """
+
+    async def recent(self, limit: int, state: RunState | None = None) -> tuple[Run, ...]:
+        """At most ``limit`` runs, the latest created first; ties by id."""
+
+    async def move(
+        self,
+        run_id: str,
+        to: RunState,
+        *,
+        reason: str = "",
+        now_ms: int,
+        owner: str | None = None,
+    ) -> Run:
+        """Change the state if `NEXT_STATES` allows it; ``owner`` when another process takes over.
+
+        A run that ends here keeps its log for the default TTL from ``now_ms``.
+
+        Raises:
+            NotFoundError: there is no such run.
+            RunStateError: its state does not allow this.
+        """
+
+    async def unfinished_of_others(self, alive: Callable[[str], bool]) -> tuple[Run, ...]:
+        """Runs in state ``running`` whose owner is not alive, the earliest created first."""
+
+
+class RunLog(Protocol):
+    """The ledger: append-only, exact, encrypted (design, section 5, rules 3, 6 and 8)."""
+
+    async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
+        """Commit the records; their ``seq`` continues the log without a gap.
+
+        Raises:
+            ValueError: there is no such run, or ``seq`` leaves a gap or repeats: nothing
+                was written.
+        """
+
+    async def read(self, run_id: str) -> tuple[LogRecord, ...]:
+        """The whole log in order; empty for an unknown run or a deleted log.
+
+        Raises:
+            LedgerKeyError: it was encrypted with another key, or was altered.
+        """
+
+    async def delete_expired(self, now_ms: int) -> int:
+        """Delete logs and programs of ended runs whose TTL is over; how many records went."""
+
+
+class Traces(Protocol):
+    """What runs did; immutable."""
+
+    async def finish(
+        self,
+        run_id: str,
+        to: RunState,
+        *,
+        reason: str,
+        now_ms: int,
+        trace: ExecutionTrace,
+        results: Sequence[tuple[str, JsonText]],
+        dependencies: Sequence[ToolDependency],
+        result_expires_at_ms: int,
+    ) -> None:
+        """Write a run's state, trace, task results and dependency counts, all or nothing.
+
+        Repeating it with the same trace id changes nothing.  When ``to`` is final, the log
+        may be deleted from ``result_expires_at_ms`` on.  The trace is stored for the
+        store's user, whatever its ``user_id`` says.
+
+        Raises:
+            NotFoundError: there is no such run.
+            RunStateError: its state does not allow ``to``.
+            ValueError: the trace is of another run.
+        """
+
+    async def get(self, trace_id: str) -> ExecutionTrace:
+        """The trace.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+
+    async def of_run(self, run_id: str) -> tuple[ExecutionTrace, ...]:
+        """The run's traces, oldest first; more than one when it ended, resumed and ended."""
+
+    async def recent(self, limit: int) -> tuple[ExecutionTrace, ...]:
+        """At most ``limit`` traces, the latest executed first; ties by id."""
+
+
+class TaskResults(Protocol):
+    """Whole (redacted) results, until their TTL."""
+
+    async def page(
+        self, run_id: str, task_id: str, *, offset: int, limit: int, now_ms: int
+    ) -> ResultPage:
+        """Characters ``offset`` to ``offset + limit`` of a result; past the end: empty text.
+
+        Raises:
+            NotFoundError: no such result, or its TTL is over; the message says which.
+        """
+
+    async def delete_expired(self, now_ms: int) -> int:
+        """Empty the results whose TTL is over; how many.  That they expired stays known."""
+
+
+class ToolDependencies(Protocol):
+    """Edges between tools, counted over traces (ST-3); `Traces.finish` writes them."""
+
+    async def all(self) -> tuple[ToolDependency, ...]:
+        """Every edge, by source, target and type."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """Everything that is kept, for one user."""
+
+    tool_schemas: ToolSchemas
+    runs: Runs
+    run_log: RunLog
+    traces: Traces
+    task_results: TaskResults
+    tool_dependencies: ToolDependencies
