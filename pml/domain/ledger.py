@@ -135,7 +135,9 @@ class Ledger:
         self._append(record)
         return record
 
-    def deliver(self, call: int, outcome: Outcome, at_ms: int) -> Delivered:
+    def deliver(
+        self, call: int, outcome: Outcome, at_ms: int, duration_ms: float = 0.0
+    ) -> Delivered:
         """The code gets the outcome.
 
         Raises:
@@ -143,19 +145,29 @@ class Ledger:
                 the program has settled (then `hold` it).
         """
         record = Delivered(
-            seq=len(self.records), at_ms=self._time(at_ms), call=call, outcome=outcome
+            seq=len(self.records),
+            at_ms=self._time(at_ms),
+            call=call,
+            outcome=outcome,
+            duration_ms=duration_ms,
         )
         self._append(record)
         return record
 
-    def hold(self, call: int, outcome: Outcome, at_ms: int) -> Undelivered:
+    def hold(
+        self, call: int, outcome: Outcome, at_ms: int, duration_ms: float = 0.0
+    ) -> Undelivered:
         """An outcome came after settlement, or while the run is frozen.
 
         Raises:
             LogOrderError: unknown call, or its outcome is recorded.
         """
         record = Undelivered(
-            seq=len(self.records), at_ms=self._time(at_ms), call=call, outcome=outcome
+            seq=len(self.records),
+            at_ms=self._time(at_ms),
+            call=call,
+            outcome=outcome,
+            duration_ms=duration_ms,
         )
         self._append(record)
         return record

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+from pml.domain.ledger import Ledger
 from pml.domain.run import LogRecord
 
 
@@ -21,37 +22,32 @@ class AppendsRecords(Protocol):
 class LogWriter:
     """The log of one run on its way to the store.
 
-    Invariant: records reach the store in the order in which they were added, without gaps.
+    Invariant: records reach the store in the ledger's order, without gaps.
     """
 
-    def __init__(self, log: AppendsRecords, run_id: str) -> None:
+    def __init__(self, log: AppendsRecords, run_id: str, ledger: Ledger) -> None:
         self._log = log
         self._run_id = run_id
-        self._waiting: list[LogRecord] = []
-        self._durable = 0  # records committed so far
+        self._ledger = ledger
+        self._durable = len(ledger.records)  # a ledger starts with what the store has
         self._append: asyncio.Task[None] | None = None
 
-    def add(self, record: LogRecord) -> None:
-        """Take a record; it is durable after the next `commit` returns."""
-        self._waiting.append(record)
-
     async def commit(self) -> None:
-        """Return when every record added so far is committed.
+        """Return when every record made so far is committed.
 
         A caller that is cancelled leaves the append under way alone: whether it committed
         would otherwise be unknown.
 
         Raises:
-            StoreError: the store is lost; what was not committed stays in the writer.
+            StoreError: the store is lost.
         """
-        goal = self._durable + len(self._waiting)  # an append under way only shifts the two
+        goal = len(self._ledger.records)
         while self._durable < goal:
             if self._append is None or self._append.done():
-                self._append = asyncio.create_task(self._append_waiting())
+                self._append = asyncio.create_task(self._append_next())
             await asyncio.shield(self._append)
 
-    async def _append_waiting(self) -> None:
-        batch = tuple(self._waiting)
+    async def _append_next(self) -> None:
+        batch = self._ledger.records[self._durable :]
         await self._log.append(self._run_id, batch)
-        del self._waiting[: len(batch)]
         self._durable += len(batch)

@@ -1,0 +1,234 @@
+"""One request through the loop: prepare, ask, run, record, answer.
+
+Everything that can refuse a program refuses it before the sandbox has it; everything that
+happens after that is in the log first.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pml.domain import events
+from pml.domain.ledger import Ledger
+from pml.domain.limits import Limits
+from pml.domain.permissions import ApprovalMode, Permission
+from pml.domain.record import JsonText, encode
+from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse
+from pml.domain.run import Run, RunProgram, RunState
+from pml.domain.structure import StaticStructure
+from pml.errors import SandboxError, StoreError
+from pml.loop.answer import answer, approval_error
+from pml.loop.close import History, close, trace_of
+from pml.loop.ports import Sandboxes, Servers
+from pml.loop.prepare import Prepared, Refusal, prepare
+from pml.runtime.broker import Broker, JudgesTools, RunPlan
+from pml.runtime.ending import Ending
+from pml.runtime.log_writer import LogWriter
+from pml.runtime.sandbox.module import module_text
+from pml.runtime.sandbox.protocol import StartInput
+from pml.store.ports import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entropy:
+    """What a run draws from outside; arguments, so that tests and replay can fix them."""
+
+    now_ms: Callable[[], int]
+    run_id: Callable[[], str]
+    seed: Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """Executes requests over one store, one set of servers and one pool of sandboxes."""
+
+    store: Store
+    servers: Servers
+    sandboxes: Sandboxes
+    permissions: JudgesTools
+    entropy: Entropy
+    limits: Limits
+    user_id: str
+    owner: str
+    """Names this process in the runs that it runs."""
+    emit: Callable[[events.Event], None]
+
+    async def execute(self, request: ExecuteRequest) -> ExecuteResponse:
+        """Run one request to its end, or to the point where someone is asked.
+
+        Bad input and failures come back as a response with ``status`` and ``error``; on
+        cancellation the run is closed first.
+        """
+        try:
+            prepared = await prepare(
+                request, schemas=self.store.tool_schemas, servers=self.servers, limits=self.limits
+            )
+            if isinstance(prepared, Refusal):
+                return ExecuteResponse(
+                    status=RunState.ERROR, error=prepared.error, diagnostics=prepared.diagnostics
+                )
+            return await self._execute(request, prepared)
+        except StoreError as exc:
+            error = ExecuteError(code="store_unavailable", message=str(exc))
+        except SandboxError as exc:
+            error = ExecuteError(code="sandbox_unavailable", message=str(exc))
+        return ExecuteResponse(status=RunState.ERROR, error=error)
+
+    async def _execute(self, request: ExecuteRequest, prepared: Prepared) -> ExecuteResponse:
+        program = prepared.program
+        approvals = self._approvals(prepared)
+        now_ms = self.entropy.now_ms()
+        run = Run(
+            id=self.entropy.run_id(),
+            user_id=self.user_id,
+            intent=request.intent,
+            state=RunState.APPROVAL_REQUIRED if approvals else RunState.RUNNING,
+            source_hash=program.source_hash(),
+            owner=self.owner,
+            created_at_ms=now_ms,
+            updated_at_ms=now_ms,
+            timeout_ms=request.timeout_ms,
+        )
+        kept = RunProgram(
+            source=program.source,
+            instrumented=program.instrumented,
+            structure=encode(program.structure).decode(),
+            arguments=dict(prepared.arguments),
+            seed=self.entropy.seed(),
+        )
+        attempt = _Attempt(self, run, kept, request, prepared, program.structure)
+        if approvals:
+            await self.store.runs.create(run, kept)
+            return attempt.ask(approvals)
+        return await attempt.run_program()
+
+    def _approvals(self, prepared: Prepared) -> tuple[Permission, ...]:
+        """What a person has to agree to before anything runs (HIL-1)."""
+        permissions = []
+        for tool_id in prepared.program.structure.tools():
+            tool = prepared.catalog.find(tool_id)
+            if tool is None:
+                reason = "the tool is known only when the code runs"
+                permissions.append(Permission(tool=tool_id, reason=reason))
+            else:
+                permissions.append(self.permissions.of(tool))
+        return tuple(p for p in permissions if p.approval_mode is ApprovalMode.HIL)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One run under way."""
+
+    act: Act
+    run: Run
+    kept: RunProgram
+    request: ExecuteRequest
+    prepared: Prepared
+    structure: StaticStructure
+
+    def ask(self, approvals: tuple[Permission, ...]) -> ExecuteResponse:
+        """Nothing runs until a person agrees."""
+        tools = tuple(permission.tool for permission in approvals)
+        self.act.emit(
+            events.ApprovalRequired(run_id=self.run.id, at_ms=self.run.created_at_ms, tools=tools)
+        )
+        ending = Ending(
+            state=RunState.APPROVAL_REQUIRED, approvals=approvals, error=approval_error(tools)
+        )
+        return self._answer(ending, Ledger(), 0.0, ())
+
+    async def run_program(self) -> ExecuteResponse:
+        """Hand the program to a sandbox and see it through."""
+        act, ledger = self.act, Ledger()
+        log = LogWriter(act.store.run_log, self.run.id, ledger)
+        async with act.sandboxes.checkout() as sandbox:
+            await act.store.runs.create(self.run, self.kept)
+            act.emit(
+                events.RunStarted(
+                    run_id=self.run.id, at_ms=self.run.created_at_ms, intent=self.run.intent
+                )
+            )
+            broker = Broker(
+                plan=self._plan(),
+                sandbox=sandbox,
+                upstreams=act.servers,
+                log=log,
+                ledger=ledger,
+                now_ms=act.entropy.now_ms,
+                emit=act.emit,
+                limits=act.limits,
+            )
+            started = time.perf_counter()
+            try:
+                ending = await broker.run()
+            except asyncio.CancelledError:
+                state = RunState.IN_DOUBT if ledger.in_doubt else RunState.CANCELLED
+                await asyncio.shield(self._close(Ending(state=state), ledger, log))
+                raise
+        wall_ms = (time.perf_counter() - started) * 1000
+        await self._close(ending, ledger, log)
+        return self._answer(ending, ledger, wall_ms, tuple(broker.warnings))
+
+    def _plan(self) -> RunPlan:
+        return RunPlan(
+            run_id=self.run.id,
+            start=StartInput(
+                module=module_text(self.kept.instrumented, self.structure.parameters),
+                arguments=_json_object(self.kept.arguments),
+                seed=self.kept.seed,
+                now_ms=self.run.created_at_ms,
+            ),
+            catalog=self.prepared.catalog,
+            permissions=self.act.permissions,
+            timeout_ms=self.request.timeout_ms,
+        )
+
+    async def _close(self, ending: Ending, ledger: Ledger, log: LogWriter) -> None:
+        await log.commit()
+        act, reason = self.act, ending.error.message if ending.error else ""
+        now_ms = act.entropy.now_ms()
+        await close(
+            act.store.runs,
+            act.store.traces,
+            self._history(ledger),
+            ending.state,
+            reason=reason,
+            now_ms=now_ms,
+            limits=act.limits,
+        )
+        act.emit(
+            events.RunEnd(
+                run_id=self.run.id,
+                at_ms=now_ms,
+                state=ending.state,
+                duration_ms=float(now_ms - self.run.created_at_ms),
+            )
+        )
+
+    def _answer(
+        self, ending: Ending, ledger: Ledger, wall_ms: float, warnings: tuple[str, ...]
+    ) -> ExecuteResponse:
+        return answer(
+            ending,
+            trace_of(self._history(ledger), ending.state, limits=self.act.limits),
+            self.structure,
+            wall_ms=wall_ms,
+            diagnostics=self.prepared.diagnostics,
+            warnings=warnings,
+            limits=self.act.limits,
+        )
+
+    def _history(self, ledger: Ledger) -> History:
+        return History(
+            run=self.run,
+            structure=self.structure,
+            ledger=ledger,
+            arguments=self.kept.arguments,
+        )
+
+
+def _json_object(values: dict[str, JsonText]) -> JsonText:
+    """One JSON object of values that are JSON text already, and stay exact."""
+    return "{" + ",".join(f"{json.dumps(key)}:{value}" for key, value in values.items()) + "}"

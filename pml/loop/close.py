@@ -1,0 +1,70 @@
+"""Writing down how a run stands: its state, and its trace when nothing follows."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from pml.domain.ledger import Ledger
+from pml.domain.limits import Limits
+from pml.domain.record import JsonText
+from pml.domain.run import Run, RunState
+from pml.domain.structure import StaticStructure
+from pml.domain.trace import ExecutionTrace
+from pml.runtime.recorder import dependencies, full_results, project
+from pml.store.ports import Runs, Traces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Everything that is known of a run."""
+
+    run: Run
+    structure: StaticStructure
+    ledger: Ledger
+    arguments: Mapping[str, JsonText]
+
+
+def trace_of(
+    history: History, state: RunState, *, limits: Limits, reason: str = ""
+) -> ExecutionTrace:
+    """The trace of a run as if it stood in ``state`` now."""
+    return project(
+        msgspec.structs.replace(history.run, state=state, reason=reason),
+        history.structure,
+        history.ledger,
+        {name: json.loads(text) for name, text in history.arguments.items()},
+        limits,
+    )
+
+
+async def close(
+    runs: Runs,
+    traces: Traces,
+    history: History,
+    state: RunState,
+    *,
+    reason: str,
+    now_ms: int,
+    limits: Limits,
+) -> None:
+    """Move the run to ``state``; a final one gets trace, results and statistics with it.
+
+    Raises:
+        RunStateError: the run has been moved meanwhile.
+        StoreError: the database is lost; the run is found as interrupted later.
+    """
+    if not state.final:
+        await runs.move(history.run.id, state, reason=reason, now_ms=now_ms)
+        return
+    await traces.finish(
+        history.run.id,
+        state,
+        reason=reason,
+        now_ms=now_ms,
+        trace=trace_of(history, state, limits=limits, reason=reason),
+        results=full_results(history.ledger),
+        dependencies=dependencies(history.structure, history.ledger),
+        result_expires_at_ms=now_ms + limits.result_ttl_s * 1000,
+    )

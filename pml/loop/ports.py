@@ -1,0 +1,30 @@
+"""What the loop needs of servers and sandboxes; of the store it needs `pml.store.ports`."""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from pml.domain.tools import Tool
+from pml.runtime.broker import Sandbox
+from pml.runtime.calls import CallsTools
+
+
+class Servers(CallsTools, Protocol):
+    """The upstream servers."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every configured server."""
+
+    async def tools(self, server: str) -> tuple[Tool, ...]:
+        """What the server offers now.
+
+        Raises:
+            UpstreamUnavailableError: it cannot be asked.
+        """
+
+
+class Sandboxes(Protocol):
+    """The pool of warm sandboxes."""
+
+    def checkout(self) -> AbstractAsyncContextManager[Sandbox]:
+        """One sandbox for one run; dead when the block ends."""

@@ -1,0 +1,131 @@
+"""From a request to something that can run: analysed, bound, every tool known.
+
+Servers are asked only when a request names them and nothing is known of them yet, or when
+what is known does not have the tool.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pml.analysis.analyse import analyse, referenced_servers
+from pml.analysis.dag import compile_dag
+from pml.analysis.parameters import bind
+from pml.domain.limits import Limits
+from pml.domain.program import Diagnostic, Program, Severity
+from pml.domain.record import JsonText, encode
+from pml.domain.response import ExecuteError, ExecuteRequest
+from pml.domain.tools import Catalog, Tool
+from pml.errors import DagError, UpstreamUnavailableError
+from pml.loop.ports import Servers
+from pml.store.ports import ToolSchemas
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A request that may run."""
+
+    program: Program
+    catalog: Catalog
+    arguments: Mapping[str, JsonText]
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A request that may not run, and why."""
+
+    error: ExecuteError
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def _refusal(code: str, message: str) -> Refusal:
+    return Refusal(ExecuteError(code=code, message=message))
+
+
+async def prepare(
+    request: ExecuteRequest, *, schemas: ToolSchemas, servers: Servers, limits: Limits
+) -> Prepared | Refusal:
+    """Analyse and bind one request; nothing runs.
+
+    Raises:
+        StoreError: the database is lost.
+    """
+    if problem := _problem(request, limits):
+        return _refusal("bad_request", problem)
+    try:
+        source = request.code if request.dag is None else compile_dag(request.dag)
+    except DagError as exc:
+        return _refusal("bad_dag", str(exc))
+    assert source is not None
+    catalog, unavailable = await _catalog(source, schemas, servers)
+    program = analyse(source, catalog, limits=limits)
+    if any(d.code == "unknown-tool" for d in program.errors):  # perhaps it is new
+        catalog, unavailable = await _catalog(source, schemas, servers, refresh=True)
+        program = analyse(source, catalog, limits=limits)
+    if unavailable:
+        return _refusal("server_unavailable", "; ".join(unavailable.values()))
+    if program.errors:
+        return _refused_by(program.diagnostics)
+    arguments, unbound = bind(program, request.args)
+    diagnostics = (*program.diagnostics, *unbound)
+    if any(d.severity is Severity.ERROR for d in unbound):
+        return _refused_by(diagnostics)
+    return Prepared(program=program, catalog=catalog, arguments=arguments, diagnostics=diagnostics)
+
+
+def _refused_by(diagnostics: tuple[Diagnostic, ...]) -> Refusal:
+    """The first error speaks; all of them come with the answer."""
+    first = next(d for d in diagnostics if d.severity is Severity.ERROR)
+    return Refusal(
+        ExecuteError(code=first.code, message=first.message, line=first.line), diagnostics
+    )
+
+
+def _problem(request: ExecuteRequest, limits: Limits) -> str | None:
+    """What is wrong with the request itself, or None."""
+    if not request.intent.strip():
+        return "intent: expected a few words that say what the code is for, got nothing"
+    if (request.code is None) == (request.dag is None):
+        return "expected exactly one of code and dag"
+    if not 0 < request.timeout_ms <= limits.max_timeout_ms:
+        return f"timeout: expected 1 to {limits.max_timeout_ms} ms, got {request.timeout_ms}"
+    size = len(encode(request.args))
+    if size > limits.arguments_bytes:
+        return (
+            f"args: {size} bytes, the limit is {limits.arguments_bytes}: "
+            "pass a path or an id instead of the data"
+        )
+    return None
+
+
+async def _catalog(
+    source: str, schemas: ToolSchemas, servers: Servers, *, refresh: bool = False
+) -> tuple[Catalog, dict[str, str]]:
+    """The tools of every configured server as far as the code needs them.
+
+    Returns:
+        The catalog, and for each server that the code names and nobody could reach, why.
+    """
+    known = (await schemas.catalog()).servers
+    named = referenced_servers(source)
+    wanted = servers.names if "*" in named else [s for s in servers.names if s in named]
+    missing = [server for server in wanted if refresh or server not in known]
+    listings = await asyncio.gather(
+        *(servers.tools(server) for server in missing), return_exceptions=True
+    )
+    fresh: dict[str, Iterable[Tool]] = {}
+    unavailable: dict[str, str] = {}
+    for server, listing in zip(missing, listings, strict=True):
+        if isinstance(listing, UpstreamUnavailableError):
+            unavailable[server] = str(listing)
+        elif isinstance(listing, BaseException):
+            raise listing
+        else:
+            fresh[server] = listing
+    tools = {
+        server: fresh.get(server, known[server].values() if server in known else ())
+        for server in servers.names
+    }
+    return Catalog(tools), unavailable

@@ -1,0 +1,58 @@
+"""Runs whose process died: what their log says of them (EX-3).
+
+A run that had settled gets the end that its log holds.  One with a write that was sent and
+never answered is in doubt.  Any other is interrupted, and nothing of it is lost.
+"""
+
+from collections.abc import Callable
+
+from pml.domain.ledger import Ledger
+from pml.domain.limits import Limits
+from pml.domain.record import decode
+from pml.domain.run import Failed, Run, RunState
+from pml.domain.structure import StaticStructure
+from pml.errors import RunStateError
+from pml.loop.close import History, close
+from pml.store.ports import Store
+
+
+async def recover(
+    store: Store, *, alive: Callable[[str], bool], now_ms: int, limits: Limits
+) -> tuple[Run, ...]:
+    """Close the books of every running run whose owner is gone; returns those runs."""
+    orphans = await store.runs.unfinished_of_others(alive)
+    for run in orphans:
+        kept = await store.runs.program(run.id)
+        history = History(
+            run=run,
+            structure=decode(StaticStructure, kept.structure),
+            ledger=Ledger(await store.run_log.read(run.id)),
+            arguments=kept.arguments,
+        )
+        state, reason = verdict(history.ledger)
+        try:
+            await close(
+                store.runs,
+                store.traces,
+                history,
+                state,
+                reason=reason,
+                now_ms=now_ms,
+                limits=limits,
+            )
+        except RunStateError:
+            continue  # another process recovered it first
+    return orphans
+
+
+def verdict(ledger: Ledger) -> tuple[RunState, str]:
+    """The state of a run that nobody runs any more, and why."""
+    if ledger.in_doubt:
+        tasks = ", ".join(f"{c.issued.task_id} ({c.issued.tool})" for c in ledger.in_doubt)
+        return RunState.IN_DOUBT, f"PML died while {tasks} was under way: check its effect"
+    if ledger.settled is None:
+        return RunState.INTERRUPTED, "PML died while the run was under way"
+    outcome = ledger.settled.outcome
+    if isinstance(outcome, Failed):
+        return RunState.ERROR, outcome.message
+    return RunState.SUCCESS, ""

@@ -1,0 +1,353 @@
+"""The one point where everything meets: each call of a run arrives here with its site.
+
+A run is an actor.  Turns of the sandbox, answers of servers and due timers come into one
+inbox and are worked off one by one, so the order in the log is the order in which things
+happened, and what the sandbox is told is what the log says (design, section 5).
+
+The broker never decides what a program means; it decides what may happen: permission and
+limits at every call, intent before effect, and a stop where an outcome is unknown.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+
+from pml.domain import events
+from pml.domain.ledger import Ledger
+from pml.domain.limits import Limits
+from pml.domain.permissions import ApprovalMode, Permission
+from pml.domain.response import ExecuteError
+from pml.domain.run import Failed, Issued, Outcome, Returned, RunState
+from pml.domain.sanitising import preview, redact_text
+from pml.domain.tools import Catalog, Tool
+from pml.errors import PmlError, SandboxError
+from pml.runtime.calls import Answered, Caller, CallsTools, Unknown
+from pml.runtime.ending import Ending, deadline_error, doubt_error, limit_error, settlement
+from pml.runtime.log_writer import LogWriter
+from pml.runtime.sandbox import protocol
+
+
+class Sandbox(Protocol):
+    """The part of a sandbox that the broker needs."""
+
+    async def start(self, program: protocol.StartInput) -> None: ...  # noqa: D102
+    async def turn(self) -> protocol.Turn: ...  # noqa: D102
+    def deliver(self, outcome: protocol.DeliverInput) -> None: ...  # noqa: D102
+    def fire(self, timer: protocol.FireInput) -> None: ...  # noqa: D102
+    async def kill(self) -> None: ...  # noqa: D102
+
+
+class JudgesTools(Protocol):
+    """The part of the permissions that the broker needs."""
+
+    def of(self, tool: Tool) -> Permission: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """What the broker is handed of a run."""
+
+    run_id: str
+    start: protocol.StartInput
+    catalog: Catalog
+    permissions: JudgesTools
+    approved: Collection[str] = ()
+    """Tools that a person has agreed to for this run."""
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _TimerDue:
+    timer: int
+
+
+_Message = protocol.Turn | Answered | Unknown | _TimerDue | PmlError
+
+
+@dataclass(slots=True)
+class Broker:
+    """Serves one sandbox for one run.
+
+    Invariant: once ``_ending`` is set nothing new goes to a server, and the loop ends as
+    soon as the calls under way are known.
+    """
+
+    plan: RunPlan
+    sandbox: Sandbox
+    upstreams: CallsTools
+    log: LogWriter
+    ledger: Ledger
+    now_ms: Callable[[], int]
+    emit: Callable[[events.Event], None]
+    limits: Limits
+    warnings: list[str] = field(default_factory=list)
+    _inbox: "asyncio.Queue[_Message]" = field(default_factory=asyncio.Queue)
+    _calls: "dict[int, asyncio.Task[None]]" = field(default_factory=dict)
+    _timers: dict[int, asyncio.TimerHandle] = field(default_factory=dict)
+    _ending: Ending | None = None
+    _caller: Caller = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._caller = Caller(
+            self.upstreams,
+            self.ledger,
+            self.log,
+            now_ms=self.now_ms,
+            concurrent=self.limits.concurrent_calls,
+        )
+
+    async def run(self) -> Ending:
+        """Run the program to its end, or to the point where it cannot go on by itself.
+
+        On return, and on cancellation, the sandbox is dead and no call is under way; the
+        log may hold records that are not committed yet.
+
+        Raises:
+            StoreError: the log is lost; what was sent and what not is in the log until then.
+        """
+        reader = asyncio.create_task(self._read_turns())
+        try:
+            async with asyncio.timeout(self.plan.timeout_ms / 1000):
+                await self.sandbox.start(self.plan.start)
+                while self._ending is None or self._calls:
+                    self._handle(await self._inbox.get())
+        except TimeoutError:
+            self._end(RunState.ERROR, deadline_error(self.ledger, self.plan.timeout_ms))
+        finally:
+            await self._stop(reader)
+        assert self._ending is not None
+        return self._settle_doubts(self._ending)
+
+    # -- the inbox -------------------------------------------------------------------
+
+    async def _read_turns(self) -> None:
+        try:
+            while True:
+                self._inbox.put_nowait(await self.sandbox.turn())
+        except SandboxError as exc:
+            self._inbox.put_nowait(exc)
+
+    def _handle(self, message: _Message) -> None:
+        match message:
+            case protocol.Turn(items=items):
+                for item in items:
+                    self._handle_item(item)
+            case Answered():
+                self._deliver(message)
+            case Unknown():
+                self._calls.pop(message.call, None)
+                self._end(RunState.IN_DOUBT, doubt_error(self.ledger, message))
+            case _TimerDue(timer=timer):
+                self._fire(timer)
+            case SandboxError():
+                self._end(RunState.ERROR, ExecuteError(code="sandbox", message=str(message)))
+            case PmlError():
+                raise message
+
+    def _handle_item(self, item: protocol.TurnItem) -> None:
+        match item:
+            case protocol.CallIssued():
+                self._issue(item)
+            case protocol.DecisionMade(site=site, outcome=outcome):
+                self._note_decision(site, outcome)
+            case protocol.SiteReached(site=site):
+                if self._ending is None:
+                    self.ledger.reach(site, self.now_ms())
+            case protocol.TimerSet(timer=timer, delay_ms=delay_ms):
+                self._set_timer(timer, delay_ms)
+            case protocol.TimerCleared(timer=timer):
+                if handle := self._timers.pop(timer, None):
+                    handle.cancel()
+            case protocol.UnhandledRejection(message=message):
+                self.warnings.append(f"unhandled promise rejection: {redact_text(message)}")
+            case protocol.ProgramReturned() | protocol.ProgramThrew():
+                self._settle(item)
+
+    # -- calls -----------------------------------------------------------------------
+
+    def _issue(self, item: protocol.CallIssued) -> None:
+        tool_id = f"{item.server}:{item.tool}"
+        if self._ending is not None:
+            self.warnings.append(f"a call of {tool_id} after the program had settled was refused")
+            return
+        tool = self.plan.catalog.find(tool_id)
+        permission = self.plan.permissions.of(tool or Tool(server=item.server, name=item.tool))
+        issued = self.ledger.issue(
+            site=item.site,
+            tool=tool_id,
+            arguments=item.arguments,
+            effect=permission.effect,
+            at_ms=self.now_ms(),
+        )
+        refusal = self._refusal(item, tool)
+        if refusal is not None:
+            self._inbox.put_nowait(Answered(issued.call, refusal, 0.0))
+        elif issued.call >= self.limits.calls_per_run:
+            self._end(RunState.ERROR, limit_error(self.limits))
+        elif permission.approval_mode is ApprovalMode.HIL and tool_id not in self.plan.approved:
+            self._end(RunState.APPROVAL_REQUIRED, approvals=(permission,))
+        else:
+            self._calls[issued.call] = asyncio.create_task(self._perform(issued))
+
+    def _refusal(self, item: protocol.CallIssued, tool: Tool | None) -> Failed | None:
+        """The answer to a call that goes to no server, whatever the permissions say."""
+        if tool is None:
+            nearest = self.plan.catalog.nearest_tools(item.server, item.tool)
+            hint = f"; did you mean {', '.join(nearest)}?" if nearest else ""
+            return Failed(code="unknown_tool", message=f"no tool {item.server}:{item.tool}{hint}")
+        size = len(item.arguments.encode())
+        if size > self.limits.arguments_bytes:
+            return Failed(
+                code="too_large",
+                message=f"the arguments are {size} bytes, the limit is "
+                f"{self.limits.arguments_bytes}: pass less, or in several calls",
+            )
+        return None
+
+    async def _perform(self, issued: Issued) -> None:
+        def on_start() -> None:
+            self.emit(
+                events.TaskStart(
+                    run_id=self.plan.run_id,
+                    at_ms=self.now_ms(),
+                    task_id=issued.task_id,
+                    tool=issued.tool,
+                )
+            )
+
+        try:
+            self._inbox.put_nowait(await self._caller.perform(issued, on_start))
+        except PmlError as exc:
+            self._inbox.put_nowait(exc)
+
+    def _deliver(self, answer: Answered) -> None:
+        """Hand an outcome to the code, or to the log alone when the code waits no more."""
+        self._calls.pop(answer.call, None)
+        issued = self.ledger.calls[answer.call].issued
+        now_ms = self.now_ms()
+        if self._ending is None:
+            record = self.ledger.deliver(answer.call, answer.outcome, now_ms, answer.duration_ms)
+            self.sandbox.deliver(_input(issued, answer.outcome, record.at_ms))
+        else:
+            self.ledger.hold(answer.call, answer.outcome, now_ms, answer.duration_ms)
+        self.emit(self._task_end(issued, answer, now_ms))
+
+    def _task_end(self, issued: Issued, answer: Answered, now_ms: int) -> events.TaskEnd:
+        match answer.outcome:
+            case Returned(value=value):
+                result, error = preview(value, self.limits.preview_chars), None
+            case Failed(message=message):
+                result, error = None, preview(message, self.limits.preview_chars)
+        return events.TaskEnd(
+            run_id=self.plan.run_id,
+            at_ms=now_ms,
+            task_id=issued.task_id,
+            tool=issued.tool,
+            success=error is None,
+            duration_ms=round(answer.duration_ms, 3),
+            result=result,
+            error=error,
+        )
+
+    # -- decisions and timers ----------------------------------------------------------
+
+    def _note_decision(self, site: str, outcome: str) -> None:
+        if self._ending is not None:
+            return
+        now_ms = self.now_ms()
+        self.ledger.decide(site, outcome, now_ms)
+        self.emit(
+            events.DecisionTaken(
+                run_id=self.plan.run_id, at_ms=now_ms, node_id=site, outcome=outcome
+            )
+        )
+
+    def _set_timer(self, timer: int, delay_ms: float) -> None:
+        if self._ending is not None:
+            return
+        if len(self._timers) >= self.limits.timers_per_run:
+            self._end(RunState.ERROR, limit_error(self.limits))
+            return
+        loop = asyncio.get_running_loop()
+        self._timers[timer] = loop.call_later(
+            max(delay_ms, 0.0) / 1000, self._inbox.put_nowait, _TimerDue(timer)
+        )
+
+    def _fire(self, timer: int) -> None:
+        if self._timers.pop(timer, None) is None or self._ending is not None:
+            return  # cleared while the message lay in the inbox
+        record = self.ledger.timer_fired(timer, self.now_ms())
+        self.sandbox.fire(protocol.FireInput(timer=timer, now_ms=record.at_ms))
+
+    # -- the end -----------------------------------------------------------------------
+
+    def _settle(self, item: protocol.ProgramReturned | protocol.ProgramThrew) -> None:
+        if self._ending is not None:
+            return
+        outcome, self._ending = settlement(item, self.limits)
+        self.ledger.settle(outcome, self.now_ms())
+        if isinstance(item, protocol.ProgramReturned):
+            self.warnings.extend(f"{path} is no JSON number and became null" for path in item.lossy)
+        self._clear_timers()
+
+    def _end(
+        self,
+        state: RunState,
+        error: ExecuteError | None = None,
+        approvals: tuple[Permission, ...] = (),
+    ) -> None:
+        """Stop the program where it stands; calls that were sent are still awaited."""
+        if self._ending is None:
+            self._ending = Ending(state=state, error=error, approvals=approvals)
+        self._clear_timers()
+        for call in [call for call in self._calls if not self.ledger.calls[call].attempts]:
+            self._calls.pop(call).cancel()
+
+    def _settle_doubts(self, ending: Ending) -> Ending:
+        """A run that leaves a write behind whose outcome is unknown is in doubt, whatever else."""
+        doubts = self.ledger.in_doubt
+        if not doubts or ending.state is RunState.IN_DOUBT:
+            return ending
+        error = doubt_error(
+            self.ledger,
+            Unknown(doubts[0].issued.call, ending.error.message if ending.error else ""),
+        )
+        return Ending(state=RunState.IN_DOUBT, error=error)
+
+    def _clear_timers(self) -> None:
+        for handle in self._timers.values():
+            handle.cancel()
+        self._timers.clear()
+
+    async def _stop(self, reader: "asyncio.Task[None]") -> None:
+        """Leave nothing running: no sandbox, no call, no timer."""
+        self._clear_timers()
+        tasks = [reader, *self._calls.values()]
+        for task in tasks:
+            task.cancel()
+        await self.sandbox.kill()
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+        self._calls.clear()
+
+
+def _input(issued: Issued, outcome: Outcome, now_ms: int) -> protocol.DeliverInput:
+    match outcome:
+        case Returned(value=value):
+            return protocol.DeliverInput(
+                call=issued.call, now_ms=now_ms, value=msgspec.Raw(value.encode())
+            )
+        case Failed(code=code, message=message, data=data):
+            return protocol.DeliverInput(
+                call=issued.call,
+                now_ms=now_ms,
+                tool=issued.tool,
+                code=code,
+                message=message,
+                data=None if data is None else msgspec.Raw(data.encode()),
+            )

@@ -1,0 +1,86 @@
+"""How a run can end, and what is said of it.  Pure."""
+
+from dataclasses import dataclass
+
+from pml.domain.ledger import Ledger
+from pml.domain.limits import Limits
+from pml.domain.permissions import Permission
+from pml.domain.record import JsonText
+from pml.domain.response import ExecuteError
+from pml.domain.run import Failed, Outcome, Returned, RunState
+from pml.runtime.calls import Unknown
+from pml.runtime.sandbox import protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How the run stands when the broker lets go of it."""
+
+    state: RunState
+    result: JsonText | None = None
+    error: ExecuteError | None = None
+    approvals: tuple[Permission, ...] = ()
+
+
+def settlement(
+    item: protocol.ProgramReturned | protocol.ProgramThrew, limits: Limits
+) -> tuple[Outcome, Ending]:
+    """What the program's own end means for the log and for the run."""
+    if isinstance(item, protocol.ProgramThrew):
+        message = f"{item.name}: {item.message}" if item.name else item.message
+        return _failure(
+            item.code or "program_error",
+            message,
+            line=item.line,
+            data={"tool": item.tool} if item.tool else None,
+        )
+    size = len(item.value.encode())
+    if size > limits.result_bytes:
+        return _failure(
+            "too_large",
+            f"the program's result is {size} bytes, the limit is {limits.result_bytes}: "
+            "return a summary, or write the data with a tool",
+        )
+    return Returned(value=item.value), Ending(state=RunState.SUCCESS, result=item.value)
+
+
+def _failure(
+    code: str, message: str, *, line: int | None = None, data: dict[str, str] | None = None
+) -> tuple[Outcome, Ending]:
+    error = ExecuteError(code=code, message=message, line=line, data=data)
+    return Failed(code=code, message=message), Ending(state=RunState.ERROR, error=error)
+
+
+def deadline_error(ledger: Ledger, timeout_ms: int) -> ExecuteError:
+    """The run was still going when its time was up."""
+    waiting = [call.issued.task_id for call in ledger.open_calls]
+    where = (
+        f"while waiting for {', '.join(waiting)}"
+        if waiting
+        else "while it computed, or waited for something that never happens"
+    )
+    return ExecuteError(
+        code="timeout",
+        message=f"the program was stopped after {timeout_ms} ms {where}: "
+        "raise options.timeout, or do less in one run",
+    )
+
+
+def doubt_error(ledger: Ledger, unknown: Unknown) -> ExecuteError:
+    """A write was sent and no answer came."""
+    issued = ledger.calls[unknown.call].issued
+    why = f" ({unknown.reason})" if unknown.reason else ""
+    return ExecuteError(
+        code="in_doubt",
+        message=f"{issued.task_id} ({issued.tool}) was sent and no answer came{why}: whether "
+        "it took effect is unknown, so it is not repeated. Check its effect yourself",
+    )
+
+
+def limit_error(limits: Limits) -> ExecuteError:
+    """The program is too busy for one run."""
+    return ExecuteError(
+        code="limit",
+        message=f"the program made more than {limits.calls_per_run} calls or set more "
+        f"than {limits.timers_per_run} timers: split it into several runs",
+    )

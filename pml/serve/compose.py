@@ -1,0 +1,153 @@
+"""The composition root: which database, servers and sandboxes the loop gets.
+
+Everything is opened as late and as much side by side as can be: a command that only reads
+runs starts no sandbox, and a server is connected when a program first names it.
+"""
+
+import os
+import secrets
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from pml.domain.events import Event
+from pml.domain.limits import Limits
+from pml.domain.record import Record
+from pml.loop.act import Act, Entropy
+from pml.loop.recover import recover
+from pml.runtime.owner import alive, this_process
+from pml.runtime.permissions import Permissions, load_permissions
+from pml.runtime.reaper import Reaper
+from pml.runtime.sandbox.pool import SandboxPool
+from pml.runtime.upstream.config import ServerConfig, load_servers
+from pml.runtime.upstream.servers import Upstreams
+from pml.store.database import Database
+from pml.store.ledger_key import LedgerKey
+from pml.store.ports import Store
+from pml.store.postgres import postgres_store
+
+SEED_BITS = 53
+"""A seed crosses JSON, where larger integers lose digits."""
+
+
+class Settings(Record, frozen=True, kw_only=True):
+    """Where things are, and how much of them; paths are absolute or relative to the cwd."""
+
+    data_dir: Path
+    database_url: str | None = None
+    config: Path | None = None
+    """``mcp.json``; None: no upstream servers."""
+    permissions: Path | None = None
+    """``permissions.yaml``; None: every tool needs approval."""
+    user_id: str = "local"
+    limits: Limits = Limits()
+    sandboxes: int = 1
+    """How many sandboxes wait warm."""
+
+
+def settings_from_env(
+    env: Mapping[str, str],
+    *,
+    config: Path | None = None,
+    permissions: Path | None = None,
+    data_dir: Path | None = None,
+) -> Settings:
+    """Settings from ``PML_DATA_DIR``, ``PML_DATABASE_URL`` and ``PML_USER``; arguments win."""
+    named = env.get("PML_DATA_DIR")
+    default = Path(named) if named else platformdirs.user_data_path("pml")
+    return Settings(
+        data_dir=data_dir or default,
+        database_url=env.get("PML_DATABASE_URL") or None,
+        config=config,
+        permissions=permissions,
+        user_id=env.get("PML_USER") or "local",
+    )
+
+
+def now_ms() -> int:
+    """Unix time in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+@asynccontextmanager
+async def open_store(settings: Settings) -> AsyncIterator[Store]:
+    """The store, with runs of dead processes recovered and what has expired deleted.
+
+    Raises:
+        StoreError: the database cannot be had.
+    """
+    key = LedgerKey.load(settings.data_dir, os.environ)
+    async with Database.open(
+        url=settings.database_url, data_dir=settings.data_dir, user_id=settings.user_id
+    ) as database:
+        store = postgres_store(database, key)
+        await recover(store, alive=alive, now_ms=now_ms(), limits=settings.limits)
+        await store.task_results.delete_expired(now_ms())
+        await store.run_log.delete_expired(now_ms())
+        yield store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workbench:
+    """Everything that a request needs."""
+
+    store: Store
+    upstreams: Upstreams
+    act: Act
+
+
+@asynccontextmanager
+async def workbench(
+    settings: Settings, *, on_event: Callable[[Event], None] = lambda _: None
+) -> AsyncIterator[Workbench]:
+    """Open everything; on exit every process that was started is gone.
+
+    Raises:
+        ConfigError: ``mcp.json`` or ``permissions.yaml`` cannot be used.
+        StoreError: the database cannot be had.
+    """
+    configs, permissions = load_configuration(settings)
+    async with AsyncExitStack() as stack:
+        reaper = Reaper.start()
+        stack.callback(reaper.close)
+        sandboxes = await stack.enter_async_context(
+            SandboxPool(limits=settings.limits, reaper=reaper, size=settings.sandboxes)
+        )
+        store = await stack.enter_async_context(open_store(settings))
+        upstreams = await stack.enter_async_context(
+            Upstreams(configs, limits=settings.limits, reaper=reaper, sink=store.tool_schemas)
+        )
+        act = Act(
+            store=store,
+            servers=upstreams,
+            sandboxes=sandboxes,
+            permissions=permissions,
+            entropy=Entropy(
+                now_ms=now_ms,
+                run_id=lambda: str(uuid.uuid4()),
+                seed=lambda: secrets.randbits(SEED_BITS),
+            ),
+            limits=settings.limits,
+            user_id=settings.user_id,
+            owner=this_process(),
+            emit=on_event,
+        )
+        yield Workbench(store=store, upstreams=upstreams, act=act)
+
+
+def load_configuration(settings: Settings) -> tuple[tuple[ServerConfig, ...], Permissions]:
+    """Read ``mcp.json`` and ``permissions.yaml``.
+
+    Raises:
+        ConfigError: one of them cannot be used; says file, line and what was expected.
+    """
+    configs = load_servers(settings.config, os.environ) if settings.config else ()
+    permissions = (
+        load_permissions(settings.permissions) if settings.permissions else Permissions.none()
+    )
+    return configs, permissions
