@@ -17,7 +17,7 @@ class Tool(Record, frozen=True, kw_only=True):
     server: str
     name: str
     description: str = ""
-    input_schema: dict[str, Any] = {"type": "object"}  # noqa: RUF012  # msgspec copies defaults
+    input_schema: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object"})
     output_schema: dict[str, Any] | None = None
     annotations: dict[str, Any] = {}  # noqa: RUF012
 
@@ -31,6 +31,27 @@ class Tool(Record, frozen=True, kw_only=True):
         parts = [self.name, self.description, self.input_schema, self.output_schema]
         parts.append(self.annotations)
         return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
+
+    def wraps_result(self) -> bool:
+        """Whether structured content is the SDK's wrapper ``{result: x}`` of a non-object (EX-1).
+
+        Structured content must be an object, so the SDK wraps whatever else a tool returns
+        and titles the schema ``<function>Output``.  A field ``result`` that the server's
+        author declared is the author's, and is not unwrapped.
+        """
+        schema = self.output_schema
+        if schema is None or set(schema.get("properties", ())) != {"result"}:
+            return False
+        if schema.get("x-fastmcp-wrap-result") is True:
+            return True
+        inner = schema["properties"]["result"]
+        return (
+            str(schema.get("title", "")).endswith("Output")
+            and schema.get("required") == ["result"]
+            and isinstance(inner, dict)
+            and inner.get("title") == "Result"
+            and inner.get("type") != "object"
+        )
 
 
 class Catalog:
