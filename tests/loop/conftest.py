@@ -1,0 +1,50 @@
+"""The loop over real sandboxes, with the store in memory and servers that the test answers for."""
+
+import itertools
+from collections.abc import AsyncIterator
+
+import pytest
+
+from pml.domain.events import Event
+from pml.domain.limits import Limits
+from pml.loop.act import Act, Entropy
+from pml.runtime.reaper import Reaper
+from pml.runtime.sandbox.pool import SandboxPool
+from pml.store.memory import memory_store
+from tests.loop.outside import Outside
+
+
+@pytest.fixture
+def outside() -> Outside:
+    return Outside()
+
+
+@pytest.fixture(scope="module", loop_scope="module")
+async def pool() -> AsyncIterator[SandboxPool]:
+    reaper = Reaper.start()
+    async with SandboxPool(limits=Limits(), reaper=reaper, size=2) as warm:
+        yield warm
+    reaper.close()
+
+
+@pytest.fixture
+def events() -> list[Event]:
+    return []
+
+
+@pytest.fixture
+def act(outside: Outside, pool: SandboxPool, events: list[Event]) -> Act:
+    clock, ids = itertools.count(1_700_000_000_000), itertools.count(1)
+    return Act(
+        store=memory_store(),
+        servers=outside,
+        sandboxes=pool,
+        permissions=outside,
+        entropy=Entropy(
+            now_ms=lambda: next(clock), run_id=lambda: f"run-{next(ids)}", seed=lambda: 7
+        ),
+        limits=Limits(),
+        user_id="local",
+        owner="here/boot/ns/1/2",
+        emit=events.append,
+    )
