@@ -1,0 +1,74 @@
+"""What a server offers: its tools as our records, without those that could mislead."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import mcp_types
+from mcp import Client
+
+from pml.domain.tools import Tool
+from pml.runtime.upstream.config import name_fault
+
+_PAGES = 200
+"""A server whose listing never ends is cut off here; real ones need one page or two."""
+_TOOLS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Tools by name, in the server's order, and why others were refused."""
+
+    tools: tuple[Tool, ...]
+    refused: tuple[str, ...]
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of that name, or None."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+async def list_tools(client: Client, server: str) -> Listing:
+    """Ask for all pages.
+
+    Raises:
+        MCPError: the server refused, or the connection was lost.
+    """
+    capabilities = client.server_capabilities
+    if capabilities.tools is None:
+        return Listing((), ())
+    found: list[mcp_types.Tool] = []
+    cursor: str | None = None
+    for _ in range(_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found += page.tools
+        cursor = page.next_cursor
+        if not cursor or len(found) > _TOOLS:
+            break
+    return _checked(server, found[:_TOOLS])
+
+
+def _checked(server: str, found: list[mcp_types.Tool]) -> Listing:
+    counts = Counter(tool.name for tool in found)
+    tools, refused = [], []
+    for tool in found:
+        fault = name_fault(tool.name)
+        if counts[tool.name] > 1:
+            fault = f"is listed {counts[tool.name]} times"
+        if fault:
+            refused.append(f"{tool.name!r} {fault}")
+        else:
+            tools.append(_record(server, tool))
+    return Listing(tuple(tools), tuple(dict.fromkeys(refused)))
+
+
+def _record(server: str, tool: mcp_types.Tool) -> Tool:
+    hints = tool.annotations
+    return Tool(
+        server=server,
+        name=tool.name,
+        description=tool.description or "",
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=(
+            {} if hints is None else hints.model_dump(by_alias=True, mode="json", exclude_none=True)
+        ),
+    )
