@@ -2,12 +2,13 @@
 
 from typing import Any, TypeAlias
 
-from pml.domain.record import Record
+from pml.domain.record import Count, Duration, Record
+from pml.domain.run import RunState
 
 
 class _Event(Record, frozen=True, kw_only=True, tag_field="type"):
     run_id: str
-    at_ms: int
+    at_ms: Count
 
 
 class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
@@ -29,7 +30,26 @@ class TaskEnd(_Event, frozen=True, kw_only=True, tag="task_end"):
     task_id: str
     tool: str
     success: bool
-    duration_ms: float
+    duration_ms: Duration
+    result: Any = None
+    error: str | None = None
+
+
+class CapabilityStart(_Event, frozen=True, kw_only=True, tag="capability_start"):
+    """A capability that the code calls begins; its calls come as events of its own run."""
+
+    task_id: str
+    capability_id: str
+    child_run_id: str
+
+
+class CapabilityEnd(_Event, frozen=True, kw_only=True, tag="capability_end"):
+    """A capability that the code called ended."""
+
+    task_id: str
+    capability_id: str
+    success: bool
+    duration_ms: Duration
     result: Any = None
     error: str | None = None
 
@@ -47,11 +67,39 @@ class ApprovalRequired(_Event, frozen=True, kw_only=True, tag="approval_required
     tools: tuple[str, ...]
 
 
+class LayerComplete(_Event, frozen=True, kw_only=True, tag="layer_complete"):
+    """A layer is done and the next one is held (EX-5)."""
+
+    checkpoint_id: str
+    pending_layer: Count
+    task_ids: tuple[str, ...]
+    """The calls of the layer that is done."""
+
+
+class DecisionRequired(_Event, frozen=True, kw_only=True, tag="decision_required"):
+    """Somebody has to say how a waiting run goes on."""
+
+    checkpoint_id: str | None = None
+    options: tuple[str, ...]
+    """What may be answered: ``continue``, ``abort``, ``replan``..."""
+
+
 class RunEnd(_Event, frozen=True, kw_only=True, tag="run_end"):
     """The run ended or waits."""
 
-    state: str
-    duration_ms: float
+    state: RunState
+    duration_ms: Duration
 
 
-Event: TypeAlias = RunStarted | TaskStart | TaskEnd | DecisionTaken | ApprovalRequired | RunEnd
+Event: TypeAlias = (
+    RunStarted
+    | TaskStart
+    | TaskEnd
+    | CapabilityStart
+    | CapabilityEnd
+    | DecisionTaken
+    | DecisionRequired
+    | LayerComplete
+    | ApprovalRequired
+    | RunEnd
+)

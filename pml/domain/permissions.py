@@ -1,6 +1,7 @@
 """What a tool may do, and whether a person is asked first (HIL-1; design, section 5, rule 5)."""
 
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -51,7 +52,7 @@ class ServerPermissions(Record, frozen=True, kw_only=True, rename=None):
 class PermissionsFile(Record, frozen=True, kw_only=True, rename=None):
     """The whole of ``permissions.yaml``; without an entry a tool needs approval."""
 
-    version: int
+    version: Literal[1]
     servers: dict[str, ServerPermissions] = {}  # noqa: RUF012
 
 

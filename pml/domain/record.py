@@ -5,13 +5,20 @@ seeds, `decode` rejects unknown keys and wrong types with the path of the offend
 Why `msgspec.Struct` and not a dataclass plus a codec: docs/decisions/0001.
 """
 
-from typing import Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 JsonText: TypeAlias = str
 """One JSON value as text.  Kept as text where it must stay exact (design, section 5, rule 8)."""
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+"""How many, or a number that counts from 0."""
+Ordinal: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+"""A number that counts from 1."""
+Duration: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
+"""A span of time; its unit is in the field's name."""
 
 RecordT = TypeVar("RecordT")
 

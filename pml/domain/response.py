@@ -1,15 +1,19 @@
 """What is asked of PML and what it answers: `pml_execute` (MCP-2)."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from pml.domain.dag import ExplicitDag
 from pml.domain.permissions import Permission
 from pml.domain.program import Diagnostic
-from pml.domain.record import Record
+from pml.domain.record import Count, Duration, Ordinal, Record
 
 DEFAULT_TIMEOUT_MS = 30_000
+STATUS = (
+    "^(success|approval_required|layer_complete|suggestions|in_doubt|diverged|cancelled|aborted"
+    "|error)$"
+)
 
 
 class ExecuteRequest(Record, frozen=True, kw_only=True):
@@ -28,7 +32,7 @@ class TaskSummary(Record, frozen=True, kw_only=True):
     task_id: str
     tool: str
     success: bool
-    duration_ms: float
+    duration_ms: Duration
     result_preview: str = ""
     error: str | None = None
 
@@ -46,9 +50,9 @@ class DagMetadata(Record, frozen=True, kw_only=True):
     """What ran and how much of it side by side."""
 
     mode: str = "sandbox"
-    tasks_count: int
-    layers_count: int
-    speedup: float
+    tasks_count: Count
+    layers_count: Count
+    speedup: Annotated[float, msgspec.Meta(ge=0)]
     """Sum of the calls' durations over wall time; 1.0 or less when nothing overlapped."""
     tools_discovered: tuple[str, ...] = ()
     executed_path: tuple[str, ...] = ()
@@ -59,27 +63,42 @@ class ExecuteError(Record, frozen=True, kw_only=True):
 
     code: str
     message: str
-    line: int | None = None
+    line: Ordinal | None = None
     data: Any = None
+
+
+class Suggestions(Record, frozen=True, kw_only=True):
+    """What PML would do for the intent; nothing ran."""
+
+    suggested_dag: ExplicitDag | None = None
+    """None where no hyperpath leads to what was asked (SP-1)."""
+    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class ExecuteResponse(Record, frozen=True, kw_only=True):
     """The answer; ``status`` says which of the optional parts are there."""
 
-    status: str
-    """A state of the run, or ``suggestions``."""
+    status: Annotated[str, msgspec.Meta(pattern=STATUS)]
+    """How the request ended, or what it waits for."""
     workflow_id: str | None = None
     result: Any = None
     capability_id: str | None = None
     trace_id: str | None = None
-    mode: str = "direct"
-    execution_time_ms: float = 0.0
+    mode: Literal["direct", "speculation"] = "direct"
+    execution_time_ms: Duration = 0.0
     tasks: tuple[TaskSummary, ...] = ()
     tool_failures: tuple[ToolFailure, ...] = msgspec.field(name="tool_failures", default=())
     in_doubt: tuple[TaskSummary, ...] = ()
     """Writes whose outcome nobody knows."""
     approvals: tuple[Permission, ...] = ()
     """What a person has to agree to."""
+    checkpoint_id: str | None = None
+    """Of a run that waits after a layer (EX-5); what `pml_continue` names."""
+    pending_layer: Count | None = None
+    """Number of the frontier that is held."""
+    layer_results: tuple[TaskSummary, ...] = ()
+    """The calls since the last pause."""
+    suggestions: Suggestions | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     warnings: tuple[str, ...] = ()
     error: ExecuteError | None = None

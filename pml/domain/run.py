@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from pml.domain.permissions import Effect
-from pml.domain.record import JsonText, Record
+from pml.domain.record import Count, Duration, JsonText, Ordinal, Record
 
 
 class RunState(StrEnum):
@@ -98,19 +98,19 @@ Outcome: TypeAlias = Returned | Failed
 
 
 class _LogRecord(Record, frozen=True, kw_only=True, tag_field="kind"):
-    seq: int
+    seq: Count
     """Position in the run's log, from 0, without gaps."""
-    at_ms: int
+    at_ms: Count
     """Unix time; what the code's clock shows after the record."""
 
 
 class Issued(_LogRecord, frozen=True, kw_only=True, tag="issued"):
     """The code called a tool."""
 
-    call: int
+    call: Count
     """Number of the call in the run, from 0."""
     site: str
-    occurrence: int
+    occurrence: Ordinal
     """How often the site was called before in this run, plus 1."""
     tool: str
     arguments: JsonText
@@ -125,16 +125,16 @@ class Issued(_LogRecord, frozen=True, kw_only=True, tag="issued"):
 class Attempted(_LogRecord, frozen=True, kw_only=True, tag="attempted"):
     """The intent of one request to the server; of a write, committed before it is sent."""
 
-    call: int
-    attempt: int
+    call: Count
+    attempt: Ordinal
 
 
 class Delivered(_LogRecord, frozen=True, kw_only=True, tag="delivered"):
     """The outcome of a call was handed to the code."""
 
-    call: int
+    call: Count
     outcome: Outcome
-    duration_ms: float = 0.0
+    duration_ms: Duration = 0.0
     """From the last attempt to its answer; 0 for a call that was never attempted."""
 
 
@@ -145,15 +145,15 @@ class Undelivered(_LogRecord, frozen=True, kw_only=True, tag="undelivered"):
     second case a resumed run delivers it without calling again.
     """
 
-    call: int
+    call: Count
     outcome: Outcome
-    duration_ms: float = 0.0
+    duration_ms: Duration = 0.0
 
 
 class TimerFired(_LogRecord, frozen=True, kw_only=True, tag="timer_fired"):
     """A timer of the code fired."""
 
-    timer: int
+    timer: Count
 
 
 class Decided(_LogRecord, frozen=True, kw_only=True, tag="decided"):

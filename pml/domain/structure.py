@@ -5,11 +5,20 @@ order, happens-before in transitive reduction, a helper's call sites appear once
 """
 
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from pml.domain.record import Record
+from pml.domain.record import Count, Ordinal, Record
+
+_CALL = r"^n[1-9][0-9]*$"
+_NODE = r"^[ndfjl][1-9][0-9]*$"
+_OUTCOME = r"^(true|false|default|ok|catch|case:[\s\S]*)$"
+
+CallSite: TypeAlias = Annotated[str, msgspec.Meta(pattern=_CALL)]
+"""``n1``, ``n2``, ... in source order."""
+NodeId: TypeAlias = Annotated[str, msgspec.Meta(pattern=_NODE)]
+"""A letter per kind (n, d, f, j, l) and a number in source order."""
 
 
 class Literal(Record, frozen=True, kw_only=True, tag="literal"):
@@ -22,7 +31,7 @@ class Reference(Record, frozen=True, kw_only=True, tag="reference"):
     """An expression over the result of an earlier call."""
 
     expression: str
-    node: str
+    node: CallSite
     """Id of the call site that produces the value."""
 
 
@@ -47,8 +56,8 @@ SPREAD = "..."
 class Task(Record, frozen=True, kw_only=True, tag="task"):
     """A call of a tool."""
 
-    id: str
-    tool: str
+    id: CallSite
+    tool: Annotated[str, msgspec.Meta(pattern=r"^(\*|[^:]+:[\s\S]+)$")]
     """``server:tool``, or ``"*"`` where it cannot be known (SA-5)."""
     arguments: dict[str, Argument] = {}  # noqa: RUF012
 
@@ -56,7 +65,7 @@ class Task(Record, frozen=True, kw_only=True, tag="task"):
 class CapabilityCall(Record, frozen=True, kw_only=True, tag="capability"):
     """A call of ``capabilities.name(...)``."""
 
-    id: str
+    id: CallSite
     capability_id: str
     """The name in the code until a capability of that name is known."""
     arguments: dict[str, Argument] = {}  # noqa: RUF012
@@ -65,27 +74,27 @@ class CapabilityCall(Record, frozen=True, kw_only=True, tag="capability"):
 class Decision(Record, frozen=True, kw_only=True, tag="decision"):
     """A branch; ``condition`` is the source text (``catch`` for a try with a catch)."""
 
-    id: str
+    id: Annotated[str, msgspec.Meta(pattern=r"^d[1-9][0-9]*$")]
     condition: str
 
 
 class Fork(Record, frozen=True, kw_only=True, tag="fork"):
     """Where calls start to run side by side; ``combinator`` is ``all``, ``race``..."""
 
-    id: str
+    id: Annotated[str, msgspec.Meta(pattern=r"^f[1-9][0-9]*$")]
     combinator: str
 
 
 class Join(Record, frozen=True, kw_only=True, tag="join"):
     """Where the calls of the fork of the same number meet."""
 
-    id: str
+    id: Annotated[str, msgspec.Meta(pattern=r"^j[1-9][0-9]*$")]
 
 
 class Loop(Record, frozen=True, kw_only=True, tag="loop"):
     """A loop or an array callback that calls tools; ``condition`` is its header."""
 
-    id: str
+    id: Annotated[str, msgspec.Meta(pattern=r"^l[1-9][0-9]*$")]
     condition: str
 
 
@@ -119,10 +128,10 @@ class Evidence(StrEnum):
 class Edge(Record, frozen=True, kw_only=True):
     """From one node to another."""
 
-    source: str = msgspec.field(name="from")
-    target: str = msgspec.field(name="to")
+    source: NodeId = msgspec.field(name="from")
+    target: NodeId = msgspec.field(name="to")
     type: EdgeType
-    outcome: str | None = None
+    outcome: Annotated[str, msgspec.Meta(pattern=_OUTCOME)] | None = None
     """Of a conditional edge: ``true``, ``false``, ``case:x``, ``default``, ``ok``, ``catch``."""
     coverage: Coverage | None = None
     evidence: Evidence | None = None
@@ -131,11 +140,11 @@ class Edge(Record, frozen=True, kw_only=True):
 class Location(Record, frozen=True, kw_only=True):
     """Where a node stands in the submitted source; lines and columns count from 1."""
 
-    line: int
-    column: int
-    start: int
+    line: Ordinal
+    column: Ordinal
+    start: Count
     """Byte offset in the UTF-8 source."""
-    end: int
+    end: Count
 
 
 class StaticStructure(Record, frozen=True, kw_only=True):
@@ -147,7 +156,7 @@ class StaticStructure(Record, frozen=True, kw_only=True):
     """False when a call was found whose tool cannot be known."""
     parameters: tuple[str, ...] = ()
     """Names of the inputs that the code reads, in order of first use."""
-    layers: tuple[tuple[str, ...], ...] = ()
+    layers: tuple[tuple[CallSite, ...], ...] = ()
     """Call sites by depth in the flow: the longest path without back edges."""
     locations: dict[str, Location] = {}  # noqa: RUF012
 

@@ -3,7 +3,8 @@
 from enum import StrEnum
 from typing import Any
 
-from pml.domain.record import Record
+from pml.domain.record import Count, Duration, Record
+from pml.domain.run import RunState
 
 
 class BranchDecision(Record, frozen=True, kw_only=True):
@@ -24,9 +25,9 @@ class TaskResult(Record, frozen=True, kw_only=True):
     success: bool
     error: str | None = None
     error_code: str | None = None
-    started_at_ms: int
-    duration_ms: float
-    attempts: int
+    started_at_ms: Count
+    duration_ms: Duration
+    attempts: Count
     delivered: bool
     """False for a call whose result the code did not wait for, or that is in doubt."""
 
@@ -41,11 +42,11 @@ class ExecutionTrace(Record, frozen=True, kw_only=True):
     parent_trace_id: str | None = None
     intent_text: str
     initial_context: dict[str, Any] = {}  # noqa: RUF012
-    executed_at_ms: int
+    executed_at_ms: Count
     success: bool
-    state: str
+    state: RunState
     """State of the run when the trace was written."""
-    duration_ms: float
+    duration_ms: Duration
     error_message: str | None = None
     executed_path: tuple[str, ...]
     """Each reached node once, in structure order, decisions included (rule 10)."""
