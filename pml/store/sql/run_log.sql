@@ -1,0 +1,30 @@
+-- One statement, so one round trip and one commit.  The log's end is looked up in the same
+-- statement: what does not continue it writes no row, and of two writers at one place the
+-- second meets the primary key.  A run whose log was deleted (no program) takes nothing.
+-- name: append
+INSERT INTO run_log (run_id, seq, kind, body)
+SELECT %(run_id)s, %(first)s::integer + record.position::integer - 1, record.kind, record.body
+FROM unnest(%(kinds)s::text[], %(bodies)b::bytea[])
+     WITH ORDINALITY AS record (kind, body, position)
+WHERE %(first)s::integer = (
+        SELECT coalesce(max(seq) + 1, 0)
+        FROM run_log
+        WHERE user_id = current_setting('pml.user_id') AND run_id = %(run_id)s)
+  AND EXISTS (SELECT FROM run WHERE id = %(run_id)s AND program IS NOT NULL)
+
+-- name: read
+SELECT seq, kind, body
+FROM run_log
+WHERE run_id = %(run_id)s
+ORDER BY seq
+
+-- name: delete_expired
+WITH ended AS (
+  UPDATE run
+  SET program = NULL
+  WHERE log_expires_at_ms <= %(now_ms)s AND program IS NOT NULL
+  RETURNING id
+)
+DELETE FROM run_log
+USING ended
+WHERE run_log.run_id = ended.id

@@ -1,0 +1,1 @@
+"""The process between PML and the embedded PostgreSQL; standard library only, starts in 20 ms."""
