@@ -1,0 +1,185 @@
+"""What `pml doctor` looks at: each check tries the real thing and says how to mend it."""
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from enum import StrEnum
+from pathlib import Path
+
+from pml.cli.table import duration
+from pml.domain.record import Record
+from pml.errors import PmlError
+from pml.serve.compose import Settings
+
+ENOUGH_BYTES = 500_000_000
+"""An embedded database and its log grow to about 100 MB before anything is kept in it."""
+
+
+class Verdict(StrEnum):
+    """What a check found."""
+
+    OK = "ok"
+    NOTE = "note"
+    """Works, but not as you may expect."""
+    FAILED = "failed"
+
+
+class Check(Record, frozen=True, kw_only=True):
+    """One thing that PML needs."""
+
+    name: str
+    verdict: Verdict
+    found: str
+    mend: str = ""
+    """What to do; empty where nothing is to be done."""
+
+
+async def check_all(settings: Settings) -> tuple[Check, ...]:
+    """Every check, in the order in which they build on each other."""
+    checks = [_python(), _data_dir(settings.data_dir)]
+    checks.append(await _deno())
+    checks.append(await _guarded("sandbox", lambda: _sandbox(settings), _MEND_SANDBOX))
+    checks.append(await _guarded("database", lambda: _database(settings), _MEND_DATABASE))
+    checks.append(await _guarded("permissions", lambda: _permissions(settings), _MEND_FILE))
+    try:
+        checks += await _servers(settings)
+    except PmlError as exc:
+        checks.append(_failed("servers", str(exc), _MEND_FILE))
+    return tuple(checks)
+
+
+_MEND_SANDBOX = "run `pml sandbox-selftest` for details"
+_MEND_DATABASE = "free the data folder, name another with --data-dir, or set PML_DATABASE_URL"
+_MEND_FILE = "mend the line that the message names"
+
+
+def _ok(name: str, found: str) -> Check:
+    return Check(name=name, verdict=Verdict.OK, found=found)
+
+
+def _note(name: str, found: str, mend: str) -> Check:
+    return Check(name=name, verdict=Verdict.NOTE, found=found, mend=mend)
+
+
+def _failed(name: str, found: str, mend: str) -> Check:
+    return Check(name=name, verdict=Verdict.FAILED, found=found, mend=mend)
+
+
+async def _guarded(name: str, check: Callable[[], Awaitable[Check]], mend: str) -> Check:
+    try:
+        return await check()
+    except PmlError as exc:
+        return _failed(name, str(exc), mend)
+
+
+def _python() -> Check:
+    return _ok("python", f"{platform.python_version()} at {sys.executable}")
+
+
+def _data_dir(folder: Path) -> Check:
+    """Writable, or creatable: nothing is written here to find out."""
+    nearest = next((p for p in (folder, *folder.absolute().parents) if p.exists()), Path("/"))
+    if not os.access(nearest, os.W_OK):
+        return _failed(
+            "data folder", f"{folder} cannot be written", "set PML_DATA_DIR or --data-dir"
+        )
+    free = shutil.disk_usage(nearest).free
+    found = f"{folder}, {free / 1e9:.1f} GB free"
+    if free < ENOUGH_BYTES:
+        return _note("data folder", found, f"free some space: {ENOUGH_BYTES / 1e9:g} GB is enough")
+    return _ok("data folder", found)
+
+
+async def _deno() -> Check:
+    from pml.runtime.sandbox.tier import find_deno
+
+    mend = "reinstall it: `pip install --force-reinstall deno`"
+    try:
+        binary = find_deno()
+        process = await asyncio.create_subprocess_exec(
+            binary, "--version", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+        )
+        async with asyncio.timeout(DENO_TIMEOUT_S):
+            said, _ = await process.communicate()
+    except (OSError, TimeoutError, PmlError) as exc:
+        return _failed("deno", f"does not start: {exc or 'no answer'}", mend)
+    words = said.decode(errors="replace").split()
+    return _ok("deno", f"{words[1]} at {binary}") if len(words) > 1 else _failed("deno", "", mend)
+
+
+DENO_TIMEOUT_S = 30
+"""It answers in 10 ms; a first start from a cold disk takes seconds."""
+
+
+async def _sandbox(settings: Settings) -> Check:
+    from pml.runtime.reaper import Reaper
+    from pml.runtime.sandbox.pool import SandboxPool
+
+    started = time.perf_counter()
+    async with AsyncExitStack() as stack:
+        reaper = Reaper.start()
+        stack.callback(reaper.close)
+        pool = SandboxPool(limits=settings.limits, reaper=reaper, size=1)
+        await stack.enter_async_context(pool)
+        await stack.enter_async_context(pool.checkout())
+        took = duration((time.perf_counter() - started) * 1_000)
+        summary = pool.tier.summary()
+    return _ok("sandbox", f"started in {took}; {summary}")
+
+
+async def _database(settings: Settings) -> Check:
+    from pml.serve.compose import open_store
+
+    started = time.perf_counter()
+    async with open_store(settings) as store:
+        runs = await store.runs.recent(1)
+        took = duration((time.perf_counter() - started) * 1_000)
+    kind = "the server of PML_DATABASE_URL" if settings.database_url else "embedded PostgreSQL"
+    return _ok("database", f"{kind}, ready in {took}, {'has runs' if runs else 'no runs yet'}")
+
+
+async def _permissions(settings: Settings) -> Check:
+    from pml.runtime.permissions import load_permissions
+
+    if settings.permissions is None:
+        found = "no permissions.yaml: every tool needs a person's approval"
+        return _note("permissions", found, "write one: docs/how-to/own-servers.md")
+    load_permissions(settings.permissions)
+    return _ok("permissions", str(settings.permissions))
+
+
+async def _servers(settings: Settings) -> Sequence[Check]:
+    """One check per configured server.
+
+    Raises:
+        ConfigError: mcp.json cannot be used.
+    """
+    from pml.runtime.reaper import Reaper
+    from pml.runtime.upstream.config import load_servers
+    from pml.runtime.upstream.servers import Upstreams
+    from pml.store.memory import memory_store
+
+    if settings.config is None:
+        mend = "name some in mcp.json: docs/how-to/own-servers.md"
+        return [_note("servers", "no mcp.json: programs have no tools", mend)]
+    configs = load_servers(settings.config, os.environ)
+    async with AsyncExitStack() as stack:
+        reaper = Reaper.start()
+        stack.callback(reaper.close)
+        upstreams = await stack.enter_async_context(
+            Upstreams(
+                configs, limits=settings.limits, reaper=reaper, sink=memory_store().tool_schemas
+            )
+        )
+        await upstreams.connect(upstreams.names)
+        return [
+            _failed(f"server {server.name}", server.error, "`pml servers` shows its last words")
+            if server.error
+            else _ok(f"server {server.name}", f"{server.tools or 0} tools")
+            for server in upstreams.status()
+        ]

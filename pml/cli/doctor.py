@@ -1,0 +1,48 @@
+"""`pml doctor` and `pml sandbox-selftest`: whether everything that PML needs is there."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from pml.cli.options import AsJson, Config, DataDir, Permissions, example
+from pml.cli.session import configured, run
+from pml.cli.terminal import result, result_json
+
+if TYPE_CHECKING:
+    from pml.cli.checks import Check
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to ``app``."""
+    app.command(**example("pml doctor", "pml doctor --config mcp.json --json"))(doctor)
+
+
+def doctor(
+    config: Config = None,
+    permissions: Permissions = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try everything that PML needs, and say how to mend what fails."""
+    from pml.cli.checks import Verdict, check_all
+    from pml.cli.exits import ExitCode
+
+    settings = configured(config=config, permissions=permissions, data_dir=data_dir)
+    found = run(check_all(settings))
+    if as_json:
+        result_json(found)
+    else:
+        result(render_checks(found))
+    failed = any(check.verdict is Verdict.FAILED for check in found)
+    raise typer.Exit(ExitCode.UNAVAILABLE if failed else ExitCode.OK)
+
+
+def render_checks(checks: "tuple[Check, ...]") -> str:
+    """One line per check, and below it what to do."""
+    names = max(len(check.name) for check in checks)
+    lines = []
+    for check in checks:
+        lines.append(f"{check.verdict.value:<6}  {check.name:<{names}}  {check.found}".rstrip())
+        if check.mend:
+            lines.append(f"{'':<6}  {'':<{names}}  -> {check.mend}")
+    return "\n".join(lines)

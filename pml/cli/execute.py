@@ -1,0 +1,184 @@
+"""`pml execute` and `pml analyse`: a program, before and while it runs."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pml.cli.options import AsJson, Config, DataDir, Permissions, Quiet, example
+from pml.cli.session import opened, run
+from pml.cli.terminal import note, result, result_json, width
+
+if TYPE_CHECKING:
+    from pml.domain.program import Program
+    from pml.domain.response import ExecuteRequest, ExecuteResponse
+
+STDIN = Path("-")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to ``app``."""
+    app.command(
+        **example(
+            'pml execute --intent "read the notes" --code-file notes.ts \\',
+            '    --args \'{"path": "notes.txt"}\' --config mcp.json',
+            "echo 'return await mcp.time.get_current_time({timezone: \"UTC\"})' |",
+            '    pml execute --intent "what time is it" --code-file - --json',
+        )
+    )(execute)
+    app.command(
+        **example(
+            "pml analyse notes.ts",
+            "pml analyse notes.ts --config mcp.json --json | jq .nodes",
+        )
+    )(analyse)
+
+
+def execute(
+    *,
+    intent: Annotated[
+        str, typer.Option(metavar="TEXT", help="What the program is for, in a sentence.")
+    ],
+    code_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The program, TypeScript; - reads it from stdin."),
+    ] = None,
+    dag_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An explicit DAG as JSON, instead of a program."),
+    ] = None,
+    args: Annotated[
+        str, typer.Option(metavar="JSON", help="The program's `args`, one JSON object.")
+    ] = "{}",
+    timeout_ms: Annotated[
+        int, typer.Option("--timeout", metavar="MS", min=1, help="Deadline of the run.")
+    ] = 30_000,
+    config: Config = None,
+    permissions: Permissions = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a program on real servers; each step goes to stderr, the result to stdout."""
+    from pml.cli.exits import for_response
+    from pml.cli.render_response import render_response
+
+    request = _request(intent, code_file, dag_file, args, timeout_ms)
+    response = run(_execute(request, config, permissions, data_dir, quiet=quiet))
+    if as_json:
+        result_json(response)
+    else:
+        name = str(code_file or dag_file)
+        result(render_response(response, source=request.code or "", name=name, width=width()))
+    raise typer.Exit(for_response(response))
+
+
+async def _execute(
+    request: "ExecuteRequest",
+    config: Path | None,
+    permissions: Path | None,
+    data_dir: Path | None,
+    *,
+    quiet: bool,
+) -> "ExecuteResponse":
+    from pml.cli.progress import Progress
+
+    on_event = None if quiet else Progress(note, width=width())
+    async with opened(
+        config=config, permissions=permissions, data_dir=data_dir, on_event=on_event
+    ) as bench:
+        return await bench.act.execute(request)
+
+
+def _request(
+    intent: str, code_file: Path | None, dag_file: Path | None, args: str, timeout_ms: int
+) -> "ExecuteRequest":
+    from pml.domain.response import ExecuteRequest
+
+    if (code_file is None) == (dag_file is None):
+        message = "give either --code-file or --dag-file"
+        raise typer.BadParameter(message)
+    return ExecuteRequest(
+        intent=intent,
+        code=None if code_file is None else read_source(code_file),
+        dag=None if dag_file is None else _read_dag(dag_file),
+        args=_json_object(args),
+        timeout_ms=timeout_ms,
+    )
+
+
+def read_source(path: Path) -> str:
+    """The text of a program, from a file or from stdin.
+
+    Raises:
+        ConfigError: it cannot be read, or is not UTF-8.
+    """
+    from pml.errors import ConfigError
+
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+        return data.decode()
+    except OSError as exc:
+        raise ConfigError(str(path), f"cannot be read: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise ConfigError(str(path), "expected UTF-8 text") from exc
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as exc:
+        message = f'--args: expected one JSON object, such as \'{{"path": "a.txt"}}\': {exc}'
+        raise typer.BadParameter(message) from exc
+    if not isinstance(value, dict):
+        message = f"--args: expected one JSON object, found {text}"
+        raise typer.BadParameter(message)
+    return value
+
+
+def _read_dag(path: Path) -> Any:  # noqa: ANN401  # ExplicitDag, whose import waits until here
+    import msgspec
+
+    from pml.domain.dag import ExplicitDag
+    from pml.domain.record import decode
+    from pml.errors import ConfigError
+
+    try:
+        return decode(ExplicitDag, read_source(path))
+    except (msgspec.ValidationError, msgspec.DecodeError) as exc:
+        raise ConfigError(str(path), f"expected an explicit DAG: {exc}") from exc
+
+
+def analyse(
+    code_file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The program; - reads it from stdin.")
+    ],
+    config: Config = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a program would do, without running it.
+
+    With --config, tools and literal arguments are checked against the servers' schemas.
+    """
+    from pml.cli.exits import ExitCode
+    from pml.cli.render_diagnostics import render_diagnostics
+    from pml.cli.render_structure import render_structure
+
+    source = read_source(code_file)
+    program = run(_analyse(source, config, data_dir))
+    found = render_diagnostics(program.diagnostics, source, name=str(code_file), width=width())
+    if found:
+        note(found)
+    if as_json:
+        result_json(program.structure)
+    elif not program.errors:
+        result(render_structure(program.structure, width=width()))
+    raise typer.Exit(ExitCode.FAILED if program.errors else ExitCode.OK)
+
+
+async def _analyse(source: str, config: Path | None, data_dir: Path | None) -> "Program":
+    async with opened(config=config, data_dir=data_dir) as bench:
+        return await bench.act.analyse(source)

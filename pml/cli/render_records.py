@@ -1,0 +1,89 @@
+"""Lists of runs, tools and servers, and a run without a trace."""
+
+import json
+from collections.abc import Sequence
+
+from pml.cli.table import duration, moment, shorten, table
+from pml.domain.permissions import Permission
+from pml.domain.run import Run, RunState
+from pml.domain.tools import Tool
+from pml.runtime.upstream.status import ServerStatus
+
+_MEANING = {
+    RunState.RUNNING: "it has not ended yet",
+    RunState.APPROVAL_REQUIRED: "a person has to agree first; nothing ran",
+    RunState.INTERRUPTED: "the process that ran it died; nothing more happens to it by itself",
+    RunState.IN_DOUBT: "a write was sent, and nobody knows whether it took effect",
+}
+
+
+def render_runs(runs: Sequence[Run], *, width: int) -> str:
+    """One run per line, the latest first."""
+    if not runs:
+        return "No runs.  `pml demo` makes one; `pml execute --help` shows how to make your own."
+    rows = [(run.id, run.state.value, moment(run.created_at_ms), run.intent) for run in runs]
+    return table(("run", "state", "started (UTC)", "intent"), rows, width=width)
+
+
+def render_untraced(run: Run, *, width: int) -> str:
+    """A run that has left no trace, and why."""
+    reason = run.reason or _MEANING.get(run.state, "it left no trace")
+    return (
+        f"run {run.id}: {run.state.value}, {moment(run.created_at_ms)} UTC\n"
+        f"{shorten(f'intent: {run.intent}', width)}\n\nNo trace: {reason}."
+    )
+
+
+def render_tools(tools: Sequence[tuple[Tool, Permission]], *, width: int) -> str:
+    """One tool per line, with what it may do."""
+    if not tools:
+        return "No tools: no server is configured, or none answered (`pml servers`)."
+    rows = [
+        (tool.id, permission.effect.value, permission.approval_mode.value, tool.description)
+        for tool, permission in tools
+    ]
+    return table(("tool", "effect", "approval", "description"), rows, width=width)
+
+
+def render_tool(tool: Tool, permission: Permission) -> str:
+    """Everything that is known of one tool."""
+    parts = [
+        f"{tool.id}\n{tool.description.strip()}".rstrip(),
+        _may(permission),
+        "input\n" + json.dumps(tool.input_schema, indent=2, ensure_ascii=False),
+    ]
+    if tool.output_schema is not None:
+        parts.append("output\n" + json.dumps(tool.output_schema, indent=2, ensure_ascii=False))
+    return "\n\n".join(parts)
+
+
+def _may(permission: Permission) -> str:
+    return (
+        f"effect {permission.effect.value}, scope {permission.scope.value}, "
+        f"approval {permission.approval_mode.value}: {permission.reason}"
+    )
+
+
+def render_servers(servers: Sequence[ServerStatus], *, width: int) -> str:
+    """One server per line, and below why one failed."""
+    if not servers:
+        return "No servers: name some in mcp.json (docs/how-to/own-servers.md)."
+    rows = [
+        (
+            server.name,
+            server.state.value,
+            "" if server.tools is None else str(server.tools),
+            "" if server.connect_ms is None else duration(server.connect_ms),
+            server.server_version or "",
+        )
+        for server in servers
+    ]
+    listing = table(("server", "state", "tools", "connected", "version"), rows, width=width)
+    return "\n\n".join([listing, *filter(None, map(_trouble, servers))])
+
+
+def _trouble(server: ServerStatus) -> str:
+    lines = [f"{server.name}: {server.error}"] if server.error else []
+    lines += [f"  its last words: {line}" for line in server.last_words]
+    lines += [f"{server.name}: left out: {tool}" for tool in server.refused]
+    return "\n".join(lines)

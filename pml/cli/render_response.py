@@ -1,0 +1,93 @@
+"""The answer of `pml execute` for people."""
+
+import json
+
+from pml.cli.render_diagnostics import render_diagnostics
+from pml.cli.table import duration, shorten, table
+from pml.domain.response import ExecuteResponse, TaskSummary
+
+MAX_TASKS = 30
+
+
+def render_response(response: ExecuteResponse, *, source: str, name: str, width: int) -> str:
+    """Status first, then what was found before running, the calls, and the result."""
+    parts = [
+        _head(response),
+        _error(response, name),
+        render_diagnostics(response.diagnostics, source, name=name, width=width),
+        render_approvals(response, width=width),
+        _tasks("calls", response.tasks, width),
+        _tasks(
+            "in doubt: sent, and nobody knows whether they took effect", response.in_doubt, width
+        ),
+        "\n".join(f"warning: {warning}" for warning in response.warnings),
+        _result(response),
+        _next(response),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _head(response: ExecuteResponse) -> str:
+    words = [f"{response.status} in {duration(response.execution_time_ms)}"]
+    if response.dag is not None and response.dag.tasks_count:
+        dag = response.dag
+        words.append(f"{dag.tasks_count} call{'' if dag.tasks_count == 1 else 's'}")
+        words.append(f"{dag.layers_count} layer{'' if dag.layers_count == 1 else 's'}")
+        words.append(f"speed-up {dag.speedup:.1f}")
+    return ", ".join(words)
+
+
+def _error(response: ExecuteResponse, name: str) -> str:
+    if response.error is None or response.diagnostics:
+        return ""
+    error = response.error
+    where = f"{name}:{error.line}: " if error.line is not None else ""
+    return f"{where}error: {error.message} [{error.code}]"
+
+
+def render_approvals(response: ExecuteResponse, *, width: int) -> str:
+    """The tools that a person has to agree to, and how; empty when there are none."""
+    if not response.approvals:
+        return ""
+    rows = [(p.tool, str(p.effect), str(p.scope), p.reason) for p in response.approvals]
+    listing = table(("tool", "effect", "scope", "why"), rows, width=width)
+    return (
+        f"These tools need a person's approval, so nothing ran:\n{listing}\n"
+        "To allow one from now on, give it `approval_mode: auto` in permissions.yaml."
+    )
+
+
+def _tasks(title: str, tasks: tuple[TaskSummary, ...], width: int) -> str:
+    if not tasks:
+        return ""
+    rows = [
+        (
+            "  " + task.task_id,
+            task.tool,
+            duration(task.duration_ms),
+            task.result_preview if task.success else f"failed: {task.error or 'no answer'}",
+        )
+        for task in tasks[:MAX_TASKS]
+    ]
+    more = len(tasks) - MAX_TASKS
+    tail = f"\n  ... and {more} more: `pml trace` shows them" if more > 0 else ""
+    lines = table(("", "", "", ""), rows, width=width).split("\n")[1:]
+    return "\n".join([title, *lines]) + tail
+
+
+def _result(response: ExecuteResponse) -> str:
+    if response.status != "success":
+        return ""
+    return "result\n" + json.dumps(response.result, indent=2, ensure_ascii=False)
+
+
+def _next(response: ExecuteResponse) -> str:
+    if response.workflow_id is None:
+        return ""
+    return f"pml trace {response.workflow_id}  shows each step"
+
+
+def headline(response: ExecuteResponse, width: int) -> str:
+    """One line for the log of a run."""
+    reason = f": {response.error.message}" if response.error else ""
+    return shorten(_head(response) + reason, width)

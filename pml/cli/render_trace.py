@@ -1,0 +1,137 @@
+"""A trace to read: when each call ran, what was decided, what came back.
+
+Calls that ran side by side show as bars that overlap.
+"""
+
+import json
+from typing import Any
+
+from pml.cli.table import duration, moment, shorten
+from pml.domain.trace import ExecutionTrace, TaskResult
+
+MAX_ROWS = 60
+"""Calls shown in full; `pml trace --json` has them all."""
+MIN_BAR = 16
+WORTH_SAYING = 1.05
+"""A speed-up below this is noise of the clock."""
+
+
+def render_trace(trace: ExecutionTrace, *, width: int) -> str:
+    """Head, timeline, decisions and results, in this order."""
+    parts = [
+        _head(trace, width),
+        render_timeline(trace, width=width),
+        _decisions(trace),
+        _results(trace, width),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def speedup(trace: ExecutionTrace) -> float:
+    """Sum of the calls' durations over the time from the first start to the last end (EX-4)."""
+    tasks = trace.task_results
+    total = sum(task.duration_ms for task in tasks)
+    if not total:
+        return 1.0
+    start = min(task.started_at_ms for task in tasks)
+    return total / max(max(task.started_at_ms + task.duration_ms for task in tasks) - start, 1e-3)
+
+
+def _head(trace: ExecutionTrace, width: int) -> str:
+    calls = len(trace.task_results)
+    run = f"run {trace.run_id}: {trace.state} in {duration(trace.duration_ms)}"
+    lines = [
+        f"{run}, {calls} call{'' if calls == 1 else 's'}, {moment(trace.executed_at_ms)} UTC",
+        shorten(f"intent: {trace.intent_text}", width),
+    ]
+    if trace.error_message:
+        lines.append(f"error: {trace.error_message}")
+    return "\n".join(lines)
+
+
+def render_timeline(trace: ExecutionTrace, *, width: int) -> str:
+    """One bar per call over the time of the run, and what the overlap saved."""
+    tasks = sorted(trace.task_results, key=lambda task: task.started_at_ms)
+    if not tasks:
+        return ""
+    names = max(4, *(len(task.task_id) for task in tasks))
+    tools = min(width // 3, max(4, *(len(task.tool) for task in tasks)))
+    bar = max(MIN_BAR, width - names - tools - 8 - 2 * 4 - len("in doubt"))
+    start = min(task.started_at_ms for task in tasks)
+    span = max(1.0, max(task.started_at_ms + task.duration_ms for task in tasks) - start)
+    lines = [f"{'call':<{names}}  {'tool':<{tools}}  {'time':>8}  {_scale(span, bar)}"]
+    for task in tasks[:MAX_ROWS]:
+        begin = task.started_at_ms - start
+        lines.append(
+            f"{task.task_id:<{names}}  {shorten(task.tool, tools):<{tools}}  "
+            f"{duration(task.duration_ms):>8}  {_bar(begin, task.duration_ms, span, bar)}  "
+            f"{_outcome(task)}".rstrip()
+        )
+    if len(tasks) > MAX_ROWS:
+        lines.append(f"... and {len(tasks) - MAX_ROWS} more calls: --json shows all")
+    lines.append(_overlap(trace, span))
+    return "\n".join(lines)
+
+
+def _overlap(trace: ExecutionTrace, span: float) -> str:
+    total = sum(task.duration_ms for task in trace.task_results)
+    return (
+        f"{duration(total)} of calls in {duration(span)}: {speedup(trace):.1f} times "
+        "as fast as one after the other"
+        if speedup(trace) > WORTH_SAYING
+        else f"{duration(total)} of calls in {duration(span)}, one after the other"
+    )
+
+
+def _scale(span: float, bar: int) -> str:
+    end = duration(span)
+    return "0" + end.rjust(bar - 1)
+
+
+def _bar(begin: float, length: float, span: float, bar: int) -> str:
+    first = min(bar - 1, int(begin / span * bar))
+    last = max(first + 1, min(bar, round((begin + length) / span * bar)))
+    return "." * first + "#" * (last - first) + "." * (bar - last)
+
+
+def _outcome(task: TaskResult) -> str:
+    if task.success:
+        return "" if task.attempts <= 1 else f"{task.attempts} tries"
+    return "in doubt" if task.error_code == "in_doubt" else "failed"
+
+
+def _decisions(trace: ExecutionTrace) -> str:
+    """One line per decision, equal outcomes in a row counted: ``d2: true x4, false``."""
+    rows: dict[str, list[tuple[str, int]]] = {}
+    for decision in trace.decisions:
+        outcomes = rows.setdefault(decision.node_id, [])
+        if outcomes and outcomes[-1][0] == decision.outcome:
+            outcomes[-1] = (decision.outcome, outcomes[-1][1] + 1)
+        else:
+            outcomes.append((decision.outcome, 1))
+    lines = [
+        f"  {node}: "
+        + ", ".join(name if count == 1 else f"{name} x{count}" for name, count in outcomes)
+        for node, outcomes in rows.items()
+    ]
+    return "\n".join(["decisions", *lines]) if lines else ""
+
+
+def _results(trace: ExecutionTrace, width: int) -> str:
+    tasks = trace.task_results[:MAX_ROWS]
+    if not tasks:
+        return ""
+    names = max(len(task.task_id) for task in tasks)
+    lines = []
+    for task in tasks:
+        head = f"  {task.task_id:<{names}}  "
+        room = width - len(head)
+        lines.append(head + shorten(f"<- {preview(task.args)}", room))
+        answer = f"-> {preview(task.result)}" if task.success else f"!! {task.error or 'no answer'}"
+        lines.append(" " * len(head) + shorten(answer, room))
+    return "\n".join(["arguments (<-) and results (->)", *lines])
+
+
+def preview(value: Any) -> str:  # noqa: ANN401  # a JSON value
+    """JSON on one line; a string as it is."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,103 @@
+"""From the options of a command to an open workbench, and back out on Ctrl-C.
+
+The one place where the command line meets `pml.serve.compose`.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+from pml.cli.exits import ExitCode
+from pml.cli.terminal import note
+
+if TYPE_CHECKING:
+    from pml.domain.events import Event
+    from pml.serve.compose import Settings, Workbench
+    from pml.store.ports import Store
+
+T = TypeVar("T")
+LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run one command to its end; Ctrl-C closes what is open, then exits with 130."""
+    _configure_log(os.environ.get("PML_LOG", "warning"))
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        note("pml: interrupted; `pml runs` shows how the run was left")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+@asynccontextmanager
+async def opened(
+    *,
+    config: Path | None = None,
+    permissions: Path | None = None,
+    data_dir: Path | None = None,
+    on_event: "Callable[[Event], None] | None" = None,
+) -> "AsyncIterator[Workbench]":
+    """Store, servers and sandboxes, opened as the options and the environment say."""
+    from pml.serve.compose import workbench
+
+    settings = configured(config=config, permissions=permissions, data_dir=data_dir)
+    async with workbench(settings, on_event=on_event or _ignore) as bench:
+        yield bench
+
+
+@asynccontextmanager
+async def opened_store(data_dir: Path | None) -> "AsyncIterator[Store]":
+    """Only the store, for commands that look back."""
+    from pml.serve.compose import open_store
+
+    async with open_store(configured(data_dir=data_dir)) as store:
+        yield store
+
+
+def configured(
+    *, config: Path | None = None, permissions: Path | None = None, data_dir: Path | None = None
+) -> "Settings":
+    """Options first, then the environment, then the files of the current folder."""
+    from pml.serve.compose import settings_from_env
+
+    return settings_from_env(
+        os.environ,
+        config=config or _if_there("mcp.json"),
+        permissions=permissions or _if_there("permissions.yaml"),
+        data_dir=data_dir,
+    )
+
+
+def _ignore(event: "Event") -> None:
+    """Nobody watches."""
+
+
+def _if_there(name: str) -> Path | None:
+    path = Path(name)
+    return path if path.exists() else None
+
+
+def _configure_log(level: str) -> None:
+    """Structured log lines on stderr, from ``PML_LOG`` on.
+
+    Raises:
+        ConfigError: `PML_LOG` is no level.
+    """
+    import logging
+    import sys
+
+    import structlog
+
+    from pml.errors import ConfigError
+
+    if level.lower() not in LOG_LEVELS:
+        raise ConfigError("PML_LOG", f"found {level!r}; expected one of: {', '.join(LOG_LEVELS)}")
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )

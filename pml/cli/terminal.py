@@ -1,0 +1,32 @@
+"""The two streams: results on stdout, everything else on stderr."""
+
+import shutil
+import sys
+
+from pml.domain.record import encode
+
+MAX_WIDTH = 120
+"""Wider lines are hard to read, whatever the terminal allows."""
+
+
+def width() -> int:
+    """Columns to fill: the terminal's, 80 where there is none."""
+    return min(MAX_WIDTH, shutil.get_terminal_size((80, 24)).columns)
+
+
+def result(text: str) -> None:
+    """A result for people."""
+    sys.stdout.write(text.rstrip("\n") + "\n")
+    sys.stdout.flush()
+
+
+def result_json(record: object) -> None:
+    """A result for programs: one JSON value and a line end, nothing else."""
+    sys.stdout.buffer.write(encode(record) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def note(text: str) -> None:
+    """Progress, or an error."""
+    sys.stderr.write(text.rstrip("\n") + "\n")
+    sys.stderr.flush()
