@@ -1,0 +1,194 @@
+"""How secrets look in text and how their keys are named (ST-5).
+
+Three nets, each linear in the text: known token formats, assignments to a sensitive name,
+and opaque strings of high entropy.  Every pattern starts at a boundary and is possessive,
+so no text makes one backtrack; a pattern is tried only where a literal of it occurs.
+
+The entropy net takes 32 to 200 characters that mix lower case, upper case and digits as
+random keys do.  Git hashes and UUIDs (one case only), paths and identifiers (words), and
+long data such as base64 images (over 200) pass.
+"""
+
+import math
+import re
+from collections import Counter
+
+MASK = "[REDACTED]"
+
+_START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
+"""A token begins where no word goes on; ``\\n`` in escaped text is no part of a word."""
+_FORMATS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("GitHub", ("gh", "github_pat_"), r"(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{20,}+"),
+    ("GitLab", ("gl",), r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|oas)-[A-Za-z0-9_.-]{16,}+"),
+    ("AWS key id", ("AKIA", "ASIA", "ABIA", "ACCA"), r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16,}+"),
+    ("Google", ("AIza", "ya29.", "GOCSPX-"), r"(?:AIza|ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}+"),
+    ("Slack", ("xox", "xapp-"), r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}+"),
+    ("sk-", ("sk-",), r"sk-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}+"),
+    ("Stripe", ("_live_", "_test_"), r"[srp]k_(?:live|test)_[A-Za-z0-9]{10,}+"),
+    ("JWT", ("eyJ",), r"eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)*+"),
+    (
+        "registries and clouds",
+        ("npm_", "pypi-", "hf_", "dop_v1_", "dapi", "hvs.", "dckr_pat_", "gsk_", "lin_api_"),
+        r"(?:npm_|pypi-|hf_|dop_v1_|dapi|hvs\.|dckr_pat_|gsk_|lin_api_)[A-Za-z0-9_-]{24,}+",
+    ),
+    ("webhooks", ("whsec_", "shp"), r"(?:whsec_|shp(?:at|ss|ca|pa)_)[A-Za-z0-9]{16,}+"),
+    ("SendGrid", ("SG.",), r"SG\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+"),
+    ("Slack webhook", ("hooks.slack.com/",), r"hooks\.slack\.com/services/[A-Za-z0-9/_-]{10,}+"),
+    ("age", ("AGE-SECRET-KEY-",), r"AGE-SECRET-KEY-1[A-Z0-9]{50,}+"),
+    ("Telegram", (":AA",), r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}+"),
+)
+_TOKENS = tuple((hints, re.compile(_START + pattern)) for _, hints, pattern in _FORMATS)
+_PEM = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:[A-Za-z0-9+/=\s\\:,]|-(?!-))*+(?:-----END [A-Z0-9 ]{0,60}+-----)?+"
+)
+"""A key that was cut off counts too, so the end is optional."""
+
+_URL_PASSWORD = re.compile(r"(://[^\s/@:\"'\[]{0,200}+:)[^\s/@\"']{1,500}+(?=@)")
+_HEADER = re.compile(
+    r"(authorization[\"']?\s{0,3}+[:=]\s{0,3}+[\"']?(?:basic|bearer|token|apikey|digest)?+\s{0,3}+)"
+    r"(?!\s)[^\s\"',;\[][^\"'\r\n]{3,}+",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(
+    r"(\b(?:bearer|basic)\s{1,3}+)(?=[A-Za-z._~+/=-]{0,200}[0-9])[A-Za-z0-9._~+/=-]{16,}+",
+    re.IGNORECASE,
+)
+_NAMES = (
+    r"(?:passw(?:or)?d|passphrase|pwd|secret|(?<!page)(?<!page[_-])(?<!tion)(?<!tion[_-])token"
+    r"|api[_-]?key|access[_-]?key|account[_-]?key|secret[_-]?key|private[_-]?key"
+    r"|credentials?|signature)"
+)
+_ASSIGNED = re.compile(
+    _NAMES + r"(?:"
+    r"=(?![\s\"'$<{%(\[=]|(?:none|null|true|false|undefined)\b)"
+    r"[^\s\"'&;,<>()\[\]{}]{3,}+(?!\()"  # in a shell, a query, a connection string; no call
+    r"|\\?[\"']?\s{0,3}+[:=]\s{0,3}+\\?[\"'](?![$<{%\[])[^\"'\r\n\\]{4,}+"  # quoted
+    r"|\s{0,3}+[:=]\s{0,3}+(?=[^\s\"'0-9]{0,60}[0-9])[^\s\"'&;,<>()\[\]{}]{8,}+"  # with a digit
+    r")",
+    re.IGNORECASE,
+)
+_ASSIGNED_HINTS = (
+    "passw",
+    "passphrase",
+    "pwd",
+    "secret",
+    "token",
+    "key",
+    "credential",
+    "signature",
+)
+_SEPARATOR = re.compile(r"[:=]")
+
+_RUN = re.compile(r"[A-Za-z0-9+/_=-]{32,}+")
+_OPAQUE_CHARS = range(32, 201)
+_DIGESTS = ("sha1-", "sha256-", "sha384-", "sha512-")
+"""Integrity fields of lock files begin so."""
+_AWS_SECRET_CHARS = 40
+_MIN_BITS = 4.2
+"""Per character; 32 random letters and digits have about 4.7, identifiers 3.5 to 4.1."""
+_MIN_CHANGES = 0.35
+"""Changes between words, capitals and digits, per character; what people write has few."""
+_KINDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[+/_=-]+")
+_PASSES = 4
+"""A replacement can open a boundary for another pattern; two passes settle what people write."""
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SENSITIVE = frozenset(
+    {"apikey", "auth", "authorization", "cookie", "cookies", "credential", "credentials", "jwt"}
+    | {"passphrase", "passwd", "password", "passwords", "pwd", "secret", "secrets"}
+)
+_SENSITIVE_KEYS = frozenset({"api", "access", "account", "private", "secret", "signing", "master"})
+"""Words that make the ``key`` after them a secret."""
+_HARMLESS_TOKENS = frozenset(
+    ("cancellation", "continuation", "delta", "next", "page", "progress", "resume", "sync")
+)
+"""Words that make the ``token`` after them a place in a listing and no secret."""
+_DECORATION = frozenset({"b64", "base64", "hash", "header", "plain", "raw", "text", "value"})
+
+
+def redact_text(text: str) -> str:
+    """``text`` with every secret that the rules find replaced by ``[REDACTED]``.
+
+    Idempotent.  Linear in the length of the text.
+    """
+    for _ in range(_PASSES):
+        redacted = _pass(text)
+        if redacted == text:
+            break
+        text = redacted
+    return text
+
+
+def sensitive_key(key: str) -> bool:
+    """Whether what stands under ``key`` is secret by its name.
+
+    Whole words count, in camelCase, snake_case and kebab-case, and the last one decides:
+    ``accessToken`` is sensitive, ``tokenCount``, ``author`` and ``nextPageToken`` are not.
+    """
+    words = [word.lower() for word in _WORD.findall(key[:200])]
+    while len(words) > 1 and words[-1] in _DECORATION:
+        words.pop()
+    if not words:
+        return False
+    before = words[-2] if len(words) > 1 else ""
+    if words[-1] == "key":
+        return before in _SENSITIVE_KEYS
+    if words[-1] == "token":
+        return before not in _HARMLESS_TOKENS
+    return words[-1] in _SENSITIVE
+
+
+def _pass(text: str) -> str:
+    for hints, pattern in _TOKENS:
+        if any(hint in text for hint in hints):
+            text = pattern.sub(MASK, text)
+    if "PRIVATE KEY" in text:
+        text = _PEM.sub(MASK, text)
+    if "://" in text:
+        text = _URL_PASSWORD.sub(rf"\1{MASK}", text)
+    lower = text.lower()
+    if "authorization" in lower:
+        text = _HEADER.sub(rf"\1{MASK}", text)
+    if "bearer" in lower or "basic" in lower:
+        text = _BEARER.sub(rf"\1{MASK}", text)
+    if any(hint in lower for hint in _ASSIGNED_HINTS):
+        text = _ASSIGNED.sub(_mask_value, text)
+    return _RUN.sub(_mask_opaque, text)
+
+
+def _mask_value(match: re.Match[str]) -> str:
+    """Keep name, separator and quotes, so that the text still reads as what it was."""
+    found = match[0]
+    separator = _SEPARATOR.search(found)
+    assert separator is not None
+    end = separator.end()
+    while found[end] in " \t\n\r\f\v\\\"'":
+        end += 1
+    return found[:end] + MASK
+
+
+def _mask_opaque(match: re.Match[str]) -> str:
+    run = match[0]
+    if len(run) not in _OPAQUE_CHARS or run.startswith(_DIGESTS) or not _has_all_kinds(run):
+        return run
+    if len(run) == _AWS_SECRET_CHARS and run[0] != "/" and _is_random(run):
+        return MASK  # may hold slashes
+    return "/".join(MASK if _is_opaque(segment) else segment for segment in run.split("/"))
+
+
+def _is_opaque(text: str) -> bool:
+    return len(text) in _OPAQUE_CHARS and _has_all_kinds(text) and _is_random(text)
+
+
+def _has_all_kinds(text: str) -> bool:
+    return not (text.islower() or text.isupper()) and any(char.isdigit() for char in text)
+
+
+def _is_random(text: str) -> bool:
+    changes = len(_KINDS.findall(text)) - 1
+    if changes < _MIN_CHANGES * len(text):
+        return False
+    counts = Counter(text)
+    bits = -sum(n / len(text) * math.log2(n / len(text)) for n in counts.values())
+    return bits >= _MIN_BITS
