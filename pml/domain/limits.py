@@ -9,26 +9,34 @@ class Limits(Record, frozen=True, kw_only=True):
     """What one request, run or sandbox may use.  Documented in docs/reference/limits.md."""
 
     source_bytes: int = 1 * _MB
+    """Of the program; a larger one is refused before it is read."""
     arguments_bytes: int = 1 * _MB
     """Of the request's ``args``, and of the arguments of one call."""
     result_bytes: int = 10 * _MB
     """Of one call's result, and of the program's own."""
     calls_per_run: int = 10_000
+    """The run ends at the next call; split the work into several runs."""
     concurrent_calls: int = 64
     """Per run; further calls wait their turn in the broker."""
     timers_per_run: int = 10_000
+    """``setTimeout`` and ``setInterval``; as for calls."""
     call_timeout_s: float = 60.0
+    """Of one call; ``callTimeoutS`` in mcp.json sets it for a server."""
     connect_timeout_s: float = 30.0
+    """Of connecting to a server; ``connectTimeoutS`` in mcp.json sets it for a server."""
     max_timeout_ms: int = 3_600_000
     """The longest ``timeout`` that a request may ask for."""
     heap_mb: int = 256
-    """V8 heap of one sandbox."""
+    """V8 heap of one sandbox, which dies when it needs more."""
     data_mb: int = 1_500
     """RLIMIT_DATA of one sandbox; ArrayBuffers count here.  Less than about 1,000 does not boot."""
     cpu_s: int = 60
+    """Processor time of one sandbox, which is killed when it is used up."""
     output_bytes: int = 1 * _MB
-    """stdout and stderr of one sandbox together."""
+    """stdout and stderr of one sandbox together; the rest is thrown away."""
     result_ttl_s: int = 3_600
+    """How long the whole results of a run, and its log, are kept after it ended."""
     preview_chars: int = 240
+    """Of each result in an answer; ``pml trace RUN --task CALL`` shows the whole."""
     trace_value_bytes: int = 10_000
     """Larger values are cut out of traces (ST-5); the whole stays in the task results."""
