@@ -14,6 +14,7 @@ and nothing else::
     ├── LogOrderError          a record that cannot follow the run's log
     ├── DivergedError          replayed code did something else than its log says
     ├── SandboxError           the sandbox could not be started or broke its protocol
+    │   └── SandboxDiedError   it ended before its program did
     └── UpstreamError          a server did not answer as a server
         ├── UpstreamUnavailableError   not connected; nothing was sent
         └── OutcomeUnknownError        sent, and no answer came
@@ -101,6 +102,14 @@ class DivergedError(PmlError):
 
 class SandboxError(PmlError):
     """The sandbox could not be started, or broke its protocol."""
+
+
+class SandboxDiedError(SandboxError):
+    """A sandbox ended before its program did; ``reason`` is a `SandboxEnd`."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class UpstreamError(PmlError):

@@ -1,0 +1,34 @@
+"""The child of `pml.runtime.reaper`: waits for its parent's end, then kills and removes.
+
+Runs with ``python -I -S`` and imports nothing of PML.  Lines on stdin: ``+`` adds, ``-``
+takes back; a number is a process group, all else a directory.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+
+
+def _watch() -> None:
+    registered: dict[str, None] = {}  # in order: what was started last ends first
+    for line in sys.stdin:
+        name = line[1:].rstrip("\n")
+        if line.startswith("+"):
+            registered[name] = None
+        else:
+            registered.pop(name, None)
+    groups = [name for name in reversed(registered) if name.isdigit()]
+    for group in groups:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(int(group), signal.SIGKILL)
+    for name in registered:
+        if not name.isdigit():
+            shutil.rmtree(name, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    _watch()

@@ -1,0 +1,280 @@
+"""One sandbox process: how it is started, spoken to, and ended."""
+
+import asyncio
+import contextlib
+import os
+import resource
+import secrets
+import shutil
+import signal
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pml.domain.limits import Limits
+from pml.domain.record import encode
+from pml.errors import SandboxDiedError, SandboxError
+from pml.runtime.reaper import Reaper
+from pml.runtime.sandbox.channel import Channel, ChannelClosedError, FrameError
+from pml.runtime.sandbox.guards import Guards
+from pml.runtime.sandbox.protocol import (
+    CallIssued,
+    DeliverInput,
+    FireInput,
+    ProgramReturned,
+    ProgramThrew,
+    SandboxInput,
+    StartInput,
+    Turn,
+)
+
+_END_TIMEOUT_S = 10.0
+"""SIGKILL takes milliseconds; a process in uninterruptible sleep must not hold us for ever."""
+_CRASH_SIGNALS = {signal.SIGTRAP, signal.SIGABRT, signal.SIGILL, signal.SIGSEGV, signal.SIGBUS}
+"""How V8 and Deno end when memory cannot be had."""
+_TURN = msgspec.json.Decoder(Turn)
+_LOOSE_TURN = msgspec.json.Decoder(Turn, strict=False)
+
+
+class SandboxEnd(StrEnum):
+    """Why a sandbox ended before its program did."""
+
+    MEMORY = "memory"
+    CPU = "cpu"
+    OUTPUT = "output"
+    PROTOCOL = "protocol"
+    KILLED = "killed"
+    EXITED = "exited"
+
+
+class Sandbox:
+    """A warm process that runs one program.
+
+    Invariant: after `kill` no process of the group and no file of its own is left.
+    """
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        *,
+        limits: Limits,
+        guards: Guards,
+        scratch: Path,
+        reaper: Reaper,
+    ) -> None:
+        self.pid = process.pid
+        self.first_turn = asyncio.Event()
+        """Set when the program has run for the first time, or never will."""
+        self._process = process
+        self._limits = limits
+        self._guards = guards
+        self._scratch = scratch
+        self._reaper = reaper
+        self._channel: Channel | None = None
+        self._output = bytearray()
+        self._drain = asyncio.create_task(self._read_output())
+        self._ended: tuple[SandboxEnd, str] | None = None
+        self._inputs = 0
+        self._consumed = 0
+        self._calls = 0
+        self._settled = False
+
+    @property
+    def output(self) -> str:
+        """What the process wrote to stdout and stderr so far: untrusted text, capped."""
+        return self._output.decode(errors="replace")
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.returncode is None and self._ended is None
+
+    def start(self, program: StartInput) -> None:
+        """Put the program in; what it does arrives as turns."""
+        self._send(program)
+
+    def deliver(self, outcome: DeliverInput) -> None:
+        """Put the outcome of a call in."""
+        self._send(outcome)
+
+    def fire(self, timer: FireInput) -> None:
+        """Say that a timer fired."""
+        self._send(timer)
+
+    def _send(self, message: SandboxInput) -> None:
+        assert self._channel is not None
+        self._inputs += 1
+        self._channel.send(encode(message))
+
+    async def turn(self) -> Turn:
+        """The next turn.  May be cancelled and called again.
+
+        Raises:
+            SandboxDiedError: the process is gone, or was killed for what it sent.
+        """
+        assert self._channel is not None
+        try:
+            frame = await self._channel.receive()
+        except FrameError as error:
+            raise await self._violation(str(error)) from error
+        except ChannelClosedError as error:
+            raise await self._died() from error
+        try:
+            turn = (_TURN if self._guards.frames else _LOOSE_TURN).decode(frame)
+            if self._guards.frames:
+                self._check(turn)
+        except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
+            raise await self._violation(str(error)) from error
+        if not self.first_turn.is_set():
+            self.first_turn.set()
+            if self._guards.frozen_files:
+                # only now: Deno keeps the program's own translation, and retries for 150 ms
+                # where it cannot
+                asyncio.get_running_loop().call_soon(freeze_files, self.pid, self._scratch)
+        return turn
+
+    def _check(self, turn: Turn) -> None:
+        if not self._consumed <= turn.consumed <= self._inputs:
+            msg = f"it claims to have worked off {turn.consumed} of {self._inputs} inputs"
+            raise ValueError(msg)
+        self._consumed = turn.consumed
+        for item in turn.items:
+            if isinstance(item, CallIssued):
+                if item.call != self._calls:
+                    msg = f"call {item.call} came where call {self._calls} was expected"
+                    raise ValueError(msg)
+                self._calls += 1
+            elif isinstance(item, ProgramReturned | ProgramThrew):
+                if self._settled:
+                    msg = "the program settled twice"
+                    raise ValueError(msg)
+                self._settled = True
+
+    async def kill(self) -> None:
+        """SIGKILL the process group, wait for its end, remove its files.  Idempotent."""
+        self._signal(SandboxEnd.KILLED, "it was killed")
+        await asyncio.shield(self._cleaned())
+
+    def _signal(self, end: SandboxEnd, detail: str) -> None:
+        if self._ended is None:
+            self._ended = (end, detail)
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+
+    async def _cleaned(self) -> None:
+        async with asyncio.timeout(_END_TIMEOUT_S):
+            await self._process.wait()
+            await self._drain
+        if self._channel is not None:
+            self._channel.close()
+        self._reaper.release(self.pid)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self.first_turn.set()
+
+    async def _violation(self, detail: str) -> SandboxDiedError:
+        if self._ended is None:
+            self._ended = (SandboxEnd.PROTOCOL, f"it broke the protocol: {detail}")
+        return await self._died()
+
+    async def _died(self) -> SandboxDiedError:
+        """End what is left of it and say why."""
+        if self._ended is None:
+            # the socket closes a moment before the process is gone: its own end tells why
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._process.wait()
+                    await self._drain
+        if self._ended is None and self._process.returncode is not None:
+            self._ended = explain_end(self._process.returncode, self.output, self._limits)
+        self._signal(SandboxEnd.PROTOCOL, "it closed its connection")
+        await asyncio.shield(self._cleaned())
+        assert self._ended is not None
+        end, detail = self._ended
+        return SandboxDiedError(end, f"the sandbox ended: {detail}")
+
+    async def _read_output(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None
+        cap = self._limits.output_bytes
+        while data := await stream.read(65536):
+            self._output += data[: max(0, cap + 1 - len(self._output))]
+            if len(self._output) > cap and self._guards.output:
+                del self._output[cap:]
+                self._signal(
+                    SandboxEnd.OUTPUT,
+                    f"it wrote more than {cap} bytes to stdout and stderr (output_bytes)",
+                )
+
+    async def boot(self, hello: dict[str, Any], channel: "asyncio.Future[Channel]") -> None:
+        """Hand over the token and wait until the process is warm.
+
+        Raises:
+            SandboxError: it ended, or is not warm in time; with what it printed.
+        """
+        stdin = self._process.stdin
+        assert stdin is not None
+        stdin.write(msgspec.json.encode(hello))
+        ended = asyncio.ensure_future(self._process.wait())
+        try:
+            with contextlib.suppress(ConnectionError):  # it is dead: the wait below says so
+                await stdin.drain()
+                stdin.close()
+            either: set[asyncio.Future[Any]] = {channel, ended}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not channel.done():
+                raise await self._stillborn()
+            self._channel = channel.result()
+            try:
+                await self._channel.receive()  # "ready"
+            except ChannelClosedError as error:
+                raise await self._stillborn() from error
+        finally:
+            ended.cancel()
+            channel.cancel()
+
+    async def _stillborn(self) -> SandboxError:
+        await self._drain
+        status = await self._process.wait()
+        printed = self.output.strip() or f"exit status {status}"
+        return SandboxError(f"the sandbox did not start: {printed}")
+
+
+def explain_end(status: int, output: str, limits: Limits) -> tuple[SandboxEnd, str]:
+    """Why a process ended by itself, from its exit status and what it printed."""
+    number = -status
+    if number == signal.SIGXCPU:
+        return SandboxEnd.CPU, f"it used more than {limits.cpu_s} s of processor time (cpu_s)"
+    if number in _CRASH_SIGNALS or "out of memory" in output:
+        return (
+            SandboxEnd.MEMORY,
+            f"it ran out of memory (heap_mb {limits.heap_mb}, data_mb {limits.data_mb})",
+        )
+    if number > 0:
+        return SandboxEnd.KILLED, f"signal {number} from outside"
+    last = output.strip().splitlines()[-1:] or ["nothing printed"]
+    return SandboxEnd.EXITED, f"exit status {status}: {last[0][:200]}"
+
+
+def make_scratch(base: Path, uid: int | None) -> Path:
+    """A fresh directory for one process, which only it may enter."""
+    scratch = base / secrets.token_hex(8)
+    scratch.mkdir(mode=0o700)
+    if uid is not None:
+        os.chown(scratch, uid, uid)
+    return scratch
+
+
+def freeze_files(pid: int, scratch: Path) -> None:
+    """From now on the process can create no file, and none of its files can grow much."""
+    with contextlib.suppress(ProcessLookupError, FileNotFoundError):  # it is gone already
+        if scratch.stat().st_uid != os.geteuid():
+            # by descriptor, never by name: Deno puts links in there, to its own program too
+            for *_, directory in os.fwalk(scratch, follow_symlinks=False):
+                os.fchown(directory, os.geteuid(), -1)
+                os.fchmod(directory, 0o555)
+        elif sys.platform == "linux":
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, 0))
