@@ -1,0 +1,78 @@
+"""The ledger in PostgreSQL (`pml.store.ports.RunLog`).
+
+``seq`` and ``kind`` are in clear, so that gaps show and counts can be taken; the record
+itself is ciphertext, bound to its run, its ``seq`` and its ``kind``.
+"""
+
+from collections.abc import Sequence
+
+import psycopg
+
+from pml.domain.record import decode, encode
+from pml.domain.run import LogRecord
+from pml.store.database import Database
+from pml.store.ledger_key import LedgerKey
+from pml.store.messages import log_gap
+from pml.store.queries import queries
+
+_SQL = queries("run_log")
+
+
+class PostgresRunLog:
+    """One row per record; `append` is one round trip and one commit."""
+
+    def __init__(self, database: Database, key: LedgerKey) -> None:
+        self._database = database
+        self._key = key
+
+    async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
+        """See `RunLog.append`."""
+        if not records:
+            return
+        first = records[0].seq
+        if any(record.seq != first + place for place, record in enumerate(records)):
+            raise log_gap(run_id, records)
+        kinds = [_kind(record) for record in records]
+        row = {
+            "run_id": run_id,
+            "first": first,
+            "kinds": kinds,
+            "bodies": [
+                self._key.encrypt(run_id, _label(record.seq, kind), encode(record))
+                for record, kind in zip(records, kinds, strict=True)
+            ],
+        }
+        async with self._database.connection() as connection:
+            try:
+                cursor = await connection.execute(_SQL["append"], row)
+            except psycopg.errors.UniqueViolation as error:
+                raise log_gap(run_id, records) from error
+        if cursor.rowcount != len(records):
+            raise log_gap(run_id, records)
+
+    async def read(self, run_id: str) -> tuple[LogRecord, ...]:
+        """See `RunLog.read`."""
+        async with self._database.connection() as connection:
+            cursor = await connection.execute(_SQL["read"], {"run_id": run_id})
+            rows = await cursor.fetchall()
+        return tuple(self._record(run_id, *row) for row in rows)
+
+    def _record(self, run_id: str, seq: object, kind: object, sealed: object) -> LogRecord:
+        assert isinstance(sealed, bytes)
+        assert isinstance(seq, int)
+        plain = self._key.decrypt(run_id, _label(seq, str(kind)), sealed)
+        return decode(LogRecord, plain)  # type: ignore[arg-type]  # a union is no class
+
+    async def delete_expired(self, now_ms: int) -> int:
+        """See `RunLog.delete_expired`."""
+        async with self._database.connection() as connection:
+            cursor = await connection.execute(_SQL["delete_expired"], {"now_ms": now_ms})
+        return cursor.rowcount
+
+
+def _kind(record: LogRecord) -> str:
+    return str(record.__struct_config__.tag)
+
+
+def _label(seq: int, kind: str) -> str:
+    return f"record {seq} ({kind})"

@@ -1,0 +1,153 @@
+"""Runs in PostgreSQL (`pml.store.ports.Runs`)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from psycopg.rows import kwargs_row
+
+from pml.domain.limits import Limits
+from pml.domain.record import decode, encode
+from pml.domain.run import NEXT_STATES, Run, RunProgram, RunState
+from pml.errors import RunStateError
+from pml.store.database import Connection, Database
+from pml.store.ledger_key import LedgerKey
+from pml.store.messages import no_program, no_run, run_exists
+from pml.store.printable import printable
+from pml.store.queries import queries
+
+_SQL = queries("runs")
+_PROGRAM = "the program"
+_FROM_STATES = {
+    to: [state.value for state, following in NEXT_STATES.items() if to in following]
+    for to in RunState
+}
+
+
+class PostgresRuns:
+    """One row per run, its program encrypted beside it."""
+
+    def __init__(self, database: Database, key: LedgerKey) -> None:
+        self._database = database
+        self._key = key
+
+    async def create(self, run: Run, program: RunProgram) -> None:
+        """See `Runs.create`."""
+        row = {
+            "id": run.id,
+            "intent": printable(run.intent),
+            "state": run.state.value,
+            "reason": printable(run.reason),
+            "source_hash": run.source_hash,
+            "owner": run.owner,
+            "created_at_ms": run.created_at_ms,
+            "updated_at_ms": run.updated_at_ms,
+            "timeout_ms": run.timeout_ms,
+            "program": self._key.encrypt(run.id, _PROGRAM, encode(program)),
+        }
+        async with self._database.connection() as connection:
+            cursor = await connection.execute(_SQL["create"], row)
+        if cursor.rowcount == 0:
+            raise run_exists(run.id)
+
+    async def get(self, run_id: str) -> Run:
+        """See `Runs.get`."""
+        async with self._database.connection() as connection:
+            return await find_run(connection, run_id)
+
+    async def program(self, run_id: str) -> RunProgram:
+        """See `Runs.program`."""
+        async with self._database.connection() as connection:
+            cursor = await connection.execute(_SQL["program"], {"id": run_id})
+            row = await cursor.fetchone()
+        if row is None:
+            raise no_run(run_id)
+        (sealed,) = row
+        if sealed is None:
+            raise no_program(run_id)
+        assert isinstance(sealed, bytes)
+        return decode(RunProgram, self._key.decrypt(run_id, _PROGRAM, sealed))
+
+    async def recent(self, limit: int, state: RunState | None = None) -> tuple[Run, ...]:
+        """See `Runs.recent`."""
+        if state is None:
+            return await self._select("recent", limit=limit)
+        return await self._select("recent_in_state", limit=limit, state=state.value)
+
+    async def move(
+        self,
+        run_id: str,
+        to: RunState,
+        *,
+        reason: str = "",
+        now_ms: int,
+        owner: str | None = None,
+    ) -> Run:
+        """See `Runs.move`."""
+        expires_at_ms = now_ms + Limits().result_ttl_s * 1000
+        async with self._database.connection() as connection:
+            return await move_run(
+                connection,
+                run_id,
+                to,
+                reason=reason,
+                now_ms=now_ms,
+                log_expires_at_ms=expires_at_ms,
+                owner=owner,
+            )
+
+    async def unfinished_of_others(self, alive: Callable[[str], bool]) -> tuple[Run, ...]:
+        """See `Runs.unfinished_of_others`."""
+        return tuple(run for run in await self._select("running") if not alive(run.owner))
+
+    async def _select(self, query: str, **parameters: object) -> tuple[Run, ...]:
+        async with self._database.connection() as connection:
+            cursor = connection.cursor(row_factory=kwargs_row(_run))
+            await cursor.execute(_SQL[query], parameters)
+            return tuple(await cursor.fetchall())
+
+
+async def find_run(connection: Connection, run_id: str) -> Run:
+    """The run.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    cursor = connection.cursor(row_factory=kwargs_row(_run))
+    await cursor.execute(_SQL["get"], {"id": run_id})
+    run = await cursor.fetchone()
+    if run is None:
+        raise no_run(run_id)
+    return run
+
+
+async def move_run(
+    connection: Connection,
+    run_id: str,
+    to: RunState,
+    *,
+    reason: str,
+    now_ms: int,
+    log_expires_at_ms: int,
+    owner: str | None = None,
+) -> Run:
+    """`Runs.move`, as a part of what else happens on the connection."""
+    cursor = connection.cursor(row_factory=kwargs_row(_run))
+    parameters = {
+        "id": run_id,
+        "state": to.value,
+        "from_states": _FROM_STATES[to],
+        "reason": printable(reason),
+        "now_ms": now_ms,
+        "owner": owner,
+        "log_expires_at_ms": log_expires_at_ms if to.final else None,
+    }
+    await cursor.execute(_SQL["move"], parameters)
+    moved = await cursor.fetchone()
+    if moved is None:
+        found = await find_run(connection, run_id)
+        raise RunStateError(run_id, found.state, to)
+    return moved
+
+
+def _run(state: str, **columns: Any) -> Run:  # noqa: ANN401  # as the query names them
+    return Run(state=RunState(state), **columns)

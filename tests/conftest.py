@@ -1,0 +1,55 @@
+"""Shared by all tests: one embedded PostgreSQL per worker, one user of it per test."""
+
+import secrets
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from pml.store.database import Database
+from pml.store.embedded import EmbeddedPostgres
+from pml.store.ledger_key import LedgerKey
+from pml.store.ports import Store
+from pml.store.postgres import postgres_store
+
+_STOP_S = 30.0
+
+
+@pytest.fixture(scope="session")
+def postgres_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data directory whose server runs for the whole session; do not kill this one."""
+    data_dir = tmp_path_factory.mktemp("postgres")
+    server = EmbeddedPostgres(data_dir)
+    server.start()
+    yield data_dir
+    server.close()
+    wait_until_stopped(data_dir)
+
+
+@pytest.fixture
+async def database(postgres_dir: Path) -> AsyncIterator[Database]:
+    """A database without rows: its user is new."""
+    user_id = f"test-{secrets.token_hex(8)}"
+    async with Database.open(url=None, data_dir=postgres_dir, user_id=user_id) as database:
+        yield database
+
+
+@pytest.fixture
+def ledger_key() -> LedgerKey:
+    return LedgerKey(secrets.token_bytes(32), "the test")
+
+
+@pytest.fixture
+def store(database: Database, ledger_key: LedgerKey) -> Store:
+    """The store in PostgreSQL, empty."""
+    return postgres_store(database, ledger_key)
+
+
+def wait_until_stopped(data_dir: Path) -> None:
+    """Return once the server of ``data_dir`` and its supervisor are gone."""
+    pid_file = EmbeddedPostgres(data_dir).layout.cluster / "postmaster.pid"
+    deadline = time.monotonic() + _STOP_S
+    while pid_file.exists():
+        assert time.monotonic() < deadline, f"the server in {data_dir} still runs"
+        time.sleep(0.02)

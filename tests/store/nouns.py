@@ -1,0 +1,101 @@
+"""Records for the store's tests: complete, with what a test cares about as an argument."""
+
+from typing import Any
+
+from pml.domain.permissions import Effect
+from pml.domain.run import Delivered, Issued, LogRecord, Returned, Run, RunProgram, RunState
+from pml.domain.tools import Tool
+from pml.domain.trace import (
+    BranchDecision,
+    DependencyType,
+    ExecutionTrace,
+    TaskResult,
+    ToolDependency,
+)
+
+
+def a_run(run_id: str = "run-1", **fields: object) -> Run:
+    known: dict[str, Any] = {
+        "intent": "read the log",
+        "state": RunState.RUNNING,
+        "source_hash": "0" * 64,
+        "owner": "host/1",
+        "created_at_ms": 1_000,
+        "updated_at_ms": 1_000,
+        "timeout_ms": 30_000,
+    }
+    return Run(id=run_id, **known | fields)
+
+
+def a_program(**fields: object) -> RunProgram:
+    known: dict[str, Any] = {
+        "source": "return await mcp.fs.read({ path });",
+        "instrumented": 'return await mcp.fs["read⊥n1"]({ path });',
+        "structure": '{"nodes":[]}',
+        "arguments": {"path": '"a\\u0000b"'},
+        "seed": 7,
+    }
+    return RunProgram(**known | fields)
+
+
+def some_records(first: int, number: int) -> list[LogRecord]:
+    """``number`` records from ``seq`` ``first``: a call, its delivery, and so on."""
+    return [_record(seq) for seq in range(first, first + number)]
+
+
+def _record(seq: int) -> LogRecord:
+    call = seq // 2
+    if seq % 2:
+        value = Returned(value='{"b":1,"a":1.0}')
+        return Delivered(seq=seq, at_ms=1_000 + seq, call=call, outcome=value)
+    return Issued(
+        seq=seq,
+        at_ms=1_000 + seq,
+        call=call,
+        site="n1",
+        occurrence=call + 1,
+        tool="fs:read",
+        arguments='{"path":"a"}',
+        effect=Effect.READ,
+    )
+
+
+def a_trace(trace_id: str = "trace-1", run_id: str = "run-1", **fields: object) -> ExecutionTrace:
+    result = TaskResult(
+        task_id="n1",
+        node_id="n1",
+        tool="fs:read",
+        args={"z": 1, "a": [1.5, None, "\x00", 10**15]},
+        result={"text": "…", "n": 1e300},
+        success=True,
+        started_at_ms=1_000,
+        duration_ms=1.25,
+        attempts=1,
+        delivered=True,
+    )
+    known: dict[str, Any] = {
+        "intent_text": "read the log",
+        "initial_context": {"path": "a"},
+        "executed_at_ms": 1_000,
+        "success": True,
+        "state": "success",
+        "duration_ms": 12.5,
+        "executed_path": ("d1", "n1"),
+        "decisions": (BranchDecision(node_id="d1", outcome="case:\x00"),),
+        "task_results": (result,),
+    }
+    return ExecutionTrace(id=trace_id, run_id=run_id, **known | fields)
+
+
+def an_edge(source: str = "fs:read", target: str = "fs:write", **fields: object) -> ToolDependency:
+    kind = DependencyType(str(fields.pop("type", DependencyType.SEQUENCE)))
+    known: dict[str, Any] = {"edge_source": "observed", "weight": kind.weight}
+    return ToolDependency(source=source, target=target, type=kind, **known | fields)
+
+
+def a_tool(name: str = "read", server: str = "fs", **fields: object) -> Tool:
+    known: dict[str, Any] = {
+        "description": "Reads a file.",
+        "input_schema": {"type": "object", "properties": {"z": {}, "a": {}}, "required": ["z"]},
+    }
+    return Tool(server=server, name=name, **known | fields)
