@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Any
 
@@ -52,6 +53,10 @@ class Tool(Record, frozen=True, kw_only=True):
             and inner.get("title") == "Result"
             and inner.get("type") != "object"
         )
+
+def matches(pattern: str, tool_name: str) -> bool:
+    """Whether a pattern of a configuration means the tool; only ``*`` and ``?`` are special."""
+    return fnmatchcase(tool_name, pattern.replace("[", "[[]"))
 
 
 class Catalog:

@@ -8,12 +8,12 @@ Reference with examples: docs/reference/mcp-json.md.
 import re
 import unicodedata
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pml.domain.record import Record
+from pml.domain.tools import matches
 from pml.runtime.config_text import ConfigText, read_json
 
 _SITE_MARK = "\u22a5"
@@ -69,11 +69,7 @@ class ServerConfig(Record, frozen=True, kw_only=True):
     def parses_text(self, tool: str) -> bool:
         """Whether a result of ``tool`` that is text is to be read as JSON; first match holds."""
         return next(
-            (
-                kind == "json"
-                for pattern, kind in self.results.items()
-                if fnmatchcase(tool, pattern)
-            ),
+            (kind == "json" for pattern, kind in self.results.items() if matches(pattern, tool)),
             False,
         )
 
