@@ -184,7 +184,7 @@ function issue(server, tool, site, argument) {
     '{"type":"issue","call":' + calls + ',"site":' + stringify(site) +
     ',"server":' + stringify(server) + ',"tool":' + stringify(tool) +
     ',"arguments":' + stringify(text) + "}";
-  const entry = { __proto__: null };
+  const entry = { __proto__: null, issued: new NativeError() };
   const promise = construct(NativePromise, [
     (resolve, reject) => {
       entry.resolve = resolve;
@@ -203,10 +203,20 @@ function deliver(input) {
   if (hasOwn(input, "code")) {
     const facts = { __proto__: null, tool: input.tool, code: input.code, data: input.data };
     facts.data = hasOwn(input, "data") ? input.data : undefined;
-    entry.reject(new ToolError(hasOwn(input, "message") ? input.message : input.code, facts));
+    const error = new ToolError(hasOwn(input, "message") ? input.message : input.code, facts);
+    showCall(error, entry.issued);
+    entry.reject(error);
   } else {
     entry.resolve(hasOwn(input, "value") ? input.value : null);
   }
+}
+
+/** Let the error's stack lead to the call that failed instead of to its delivery. */
+function showCall(error, issued) {
+  const trace = attempt(() => issued.stack, "");
+  const line = lastIndexOf(slice(trace, 0, indexOf(trace, moduleUrl) + 1), "\n");
+  const stack = `ToolError: ${error.message}` + (line < 0 ? "" : slice(trace, line));
+  define(error, { stack });
 }
 
 function makeTool(server, tool, site) {
@@ -673,7 +683,7 @@ const KEPT = new Set([
   "clearInterval", "clearTimeout", "console", "crypto", "performance", "queueMicrotask",
   "setInterval", "setTimeout", "structuredClone",
   // ours
-  "ToolError",
+  "ToolError", "dispatchEvent",
 ]);
 
 function removeGlobals() {
@@ -704,6 +714,22 @@ function freezeEvents(native) {
   defineProperty(Promise.prototype, "constructor", { writable: false, configurable: false });
 }
 
+/**
+ * Deno reports errors that nobody catches by dispatching an event on the global; unhandled it
+ * would end the worker.  Here it becomes an item of the turn.
+ */
+function catchStrayErrors() {
+  const typeOf = getter(Event.prototype, "type");
+  const dispatchEvent = (event) => {
+    const type = typeOf(event);
+    if (type === "unhandledrejection") recordRejection(event.reason);
+    else if (type === "error") recordRejection(event.error);
+    preventDefault(event);
+    return false;
+  };
+  defineProperty(globalThis, "dispatchEvent", { value: dispatchEvent });
+}
+
 /** What the self-test's controls switch off here; a sandbox in use never comes by. */
 function weaken() {
   if (guards.intrinsics) return;
@@ -715,17 +741,6 @@ function weaken() {
 async function boot(event) {
   ({ port, stamp, guards, limits } = event.data);
   const events = [EventTarget, Event, MessageEvent, MessagePort, MessageChannel];
-  let booted = false; // errors before that are ours and end the process
-  addListener(globalThis, "unhandledrejection", (rejected) => {
-    if (!booted) return;
-    preventDefault(rejected);
-    recordRejection(rejected.reason);
-  });
-  addListener(globalThis, "error", (failed) => {
-    if (!booted) return;
-    preventDefault(failed);
-    recordRejection(failed.error);
-  });
   define(globalThis, { ToolError });
   // the first import of TypeScript costs 3 to 4 ms, later ones a tenth
   const warm = new Blob(["export default (x: number): number => x;"], {
@@ -736,6 +751,7 @@ async function boot(event) {
     installTime();
     installChance();
   }
+  catchStrayErrors();
   if (guards.globals) removeGlobals();
   if (guards.events) freezeEvents(events);
   weaken();
@@ -744,7 +760,6 @@ async function boot(event) {
     nextInput();
   });
   startPort(port);
-  booted = true;
   send("ready");
 }
 
