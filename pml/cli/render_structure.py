@@ -68,7 +68,7 @@ def _outline(structure: StaticStructure, width: int) -> str:
     after = {row[1]: _after(structure.edges, row[1]) for row in rows}
     tail = max(len("after"), *(len(text) for text in after.values()))
     tail = min(tail, width // 3)
-    room = width - 6 - 5 - tail - 2
+    room = min(max(len(row[2]) for row in rows), width - 6 - 5 - tail - 2)
     lines = [f"{'line':>4}  {'node':<5}{'what':<{room}}  after"]
     for line, node_id, label in rows:
         shown = _cut(label, room)
@@ -96,11 +96,7 @@ def _in_source_order(structure: StaticStructure) -> list[Node]:
 
 
 def nesting(structure: StaticStructure) -> dict[str, int]:
-    """How many decisions, forks and loops hold each node: their source text or their edges do."""
-    owners: dict[str, str] = {}
-    for edge in structure.edges:
-        if edge.type in {EdgeType.CONTAINS, EdgeType.CONDITIONAL}:
-            owners.setdefault(edge.target, edge.source)
+    """How many decisions, forks and loops hold each node in their source text."""
     spans = [
         (structure.locations[node.id], node.id)
         for node in structure.nodes

@@ -33,7 +33,7 @@ class Limits(Record, frozen=True, kw_only=True):
     cpu_s: int = 60
     """Processor time of one sandbox, which is killed when it is used up."""
     output_bytes: int = 1 * _MB
-    """stdout and stderr of one sandbox together; the rest is thrown away."""
+    """stdout and stderr of one sandbox together; it is killed when it writes more."""
     result_ttl_s: int = 3_600
     """How long the whole results of a run, and its log, are kept after it ended."""
     preview_chars: int = 240

@@ -1,0 +1,117 @@
+"""Writes the reference pages that follow from the code: cli.md and limits.md.
+
+Run ``.venv/bin/python docs/reference/generate.py`` after a change to a command or a limit;
+a test keeps the committed pages equal to what this writes.
+"""
+
+import ast
+import inspect
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from pml.cli.exits import ExitCode
+from pml.cli.main import app
+from pml.domain import limits
+
+HERE = Path(__file__).parent
+NOTICE = "<!-- Written by docs/reference/generate.py: change the code, then run it. -->\n"
+COMMANDS = (
+    "demo",
+    "execute",
+    "analyse",
+    "runs",
+    "trace",
+    "servers",
+    "tools",
+    "doctor",
+    "sandbox-selftest",
+)
+STREAMS = "Results go to stdout, progress and log to stderr; `--json` prints one JSON value.\n"
+ENVIRONMENT = """\
+| variable | meaning | default |
+|---|---|---|
+| `PML_DATA_DIR` | where database and keys live | the user's data folder |
+| `PML_DATABASE_URL` | a PostgreSQL server instead of the embedded one | |
+| `PML_USER` | whose runs these are | `local` |
+| `PML_LOG` | from which level on the log shows: `debug`, `info`, `warning`... | `warning` |
+"""
+UNITS = (
+    "What one request, run or sandbox may use. The end of the name is the unit: bytes, ms, s, MB "
+    "or characters. Passing a limit ends the call or the run with an error that names it.\n"
+)
+
+
+def cli_page() -> str:
+    """Every command's help, and the exit codes."""
+    parts = [
+        "# Commands\n",
+        NOTICE,
+        STREAMS,
+        ENVIRONMENT,
+        "## Exit codes\n",
+        "| code | name | meaning |\n|---|---|---|\n" + "\n".join(_exit_rows()) + "\n",
+    ]
+    parts += [f"## pml {command}\n\n```text\n{_help(command)}\n```\n" for command in COMMANDS]
+    return "\n".join(parts)
+
+
+def _exit_rows() -> list[str]:
+    docs = field_docs(ExitCode)
+    return [
+        f"| {code.value} | {code.name.lower()} | {docs.get(code.name, 'It worked.')} |"
+        for code in ExitCode
+    ]
+
+
+def _help(command: str) -> str:
+    outcome = CliRunner().invoke(
+        app, [command, "--help"], prog_name="pml", env={"COLUMNS": "80"}, terminal_width=80
+    )
+    return "\n".join(line.rstrip() for line in outcome.stdout.strip().split("\n"))
+
+
+def limits_page() -> str:
+    """Every limit with its default."""
+    docs = field_docs(limits.Limits)
+    defaults = limits.Limits()
+    rows = [
+        f"| `{name}` | {getattr(defaults, name):,} | {docs.get(name, '')} |"
+        for name in limits.Limits.__struct_fields__
+    ]
+    return "\n".join(
+        [
+            "# Limits\n",
+            NOTICE,
+            UNITS,
+            "| limit | default | |\n|---|---|---|\n" + "\n".join(rows) + "\n",
+        ]
+    )
+
+
+def field_docs(kind: type) -> dict[str, str]:
+    """The text under each field of a class, on one line."""
+    (tree,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(tree, ast.ClassDef)
+    found = {}
+    for field, text in zip(tree.body, tree.body[1:], strict=False):
+        name = _field_name(field)
+        if name and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+            found[name] = " ".join(str(text.value.value).split())
+    return found
+
+
+def _field_name(node: ast.stmt) -> str | None:
+    match node:
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+            return name
+    return None
+
+
+PAGES = {"cli.md": cli_page, "limits.md": limits_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (HERE / name).write_text(page(), encoding="utf-8")
+        sys.stderr.write(f"wrote {HERE / name}\n")

@@ -1,0 +1,191 @@
+"""Answers, diagnostics, lists and events as text for people (OP-2, SA-7)."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pml.cli.progress import Progress
+from pml.cli.render_diagnostics import render_diagnostics
+from pml.cli.render_records import render_runs, render_servers, render_tools, render_untraced
+from pml.cli.render_response import render_response
+from pml.cli.table import duration, shorten, table
+from pml.domain.events import RunStarted, TaskEnd, TaskStart
+from pml.domain.permissions import Permission
+from pml.domain.program import Diagnostic, Severity
+from pml.domain.response import ExecuteError, ExecuteResponse, TaskSummary
+from pml.domain.run import Run, RunState
+from pml.runtime.upstream.status import ServerState, ServerStatus
+
+SOURCE = "const a = 1;\nawait mcp.fs.raed({ path });\n"
+
+
+def diagnostic(line: int, column: int, text: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.ERROR,
+        code="unknown-tool",
+        message="no tool fs:raed; did you mean fs:read?",
+        line=line,
+        column=column,
+        text=text,
+    )
+
+
+def test_a_diagnostic_points_at_the_offending_text() -> None:
+    text = render_diagnostics([diagnostic(2, 14, "raed")], SOURCE, name="a.ts", width=80)
+
+    assert text == (
+        "a.ts:2:14: error: no tool fs:raed; did you mean fs:read? [unknown-tool]\n"
+        "    2 | await mcp.fs.raed({ path });\n"
+        "                     ^^^^"
+    )
+
+
+@given(
+    line=st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1),
+    column=st.integers(1, 200),
+    width=st.integers(30, 100),
+)
+def test_the_caret_stands_under_the_column_however_long_the_line(
+    line: str, column: int, width: int
+) -> None:
+    column = min(column, len(line))
+
+    shown = render_diagnostics([diagnostic(1, column, "")], line, name="a.ts", width=width)
+
+    _, text, caret = shown.split("\n")
+    assert text[caret.index("^")] == line[column - 1]
+    assert len(text) <= width
+
+
+def test_an_approval_names_the_tools_and_how_to_allow_them() -> None:
+    response = ExecuteResponse(
+        status=RunState.APPROVAL_REQUIRED,
+        workflow_id="r1",
+        approvals=(Permission(tool="git:git_reset", reason="no entry in permissions.yaml"),),
+    )
+
+    text = render_response(response, source="", name="a.ts", width=80)
+
+    assert "git:git_reset" in text
+    assert "no entry in permissions.yaml" in text
+    assert "approval_mode: auto" in text
+
+
+def test_an_error_names_the_line_and_the_calls_that_ran() -> None:
+    response = ExecuteResponse(
+        status=RunState.ERROR,
+        workflow_id="r1",
+        error=ExecuteError(code="tool_error", message="no such file", line=3),
+        tasks=(TaskSummary(task_id="n1", tool="fs:stat", success=True, duration_ms=2.0),),
+    )
+
+    text = render_response(response, source="", name="a.ts", width=80)
+
+    assert "a.ts:3: error: no such file [tool_error]" in text
+    assert "n1" in text
+    assert "pml trace r1" in text
+
+
+def test_writes_of_unknown_outcome_are_listed_apart() -> None:
+    task = TaskSummary(
+        task_id="n2", tool="mail:send", success=False, duration_ms=1.0, error="no answer"
+    )
+    response = ExecuteResponse(status=RunState.IN_DOUBT, tasks=(task,), in_doubt=(task,))
+
+    text = render_response(response, source="", name="a.ts", width=80)
+
+    assert "nobody knows" in text
+
+
+def run(state: RunState) -> Run:
+    return Run(
+        id="r1",
+        intent="read\nthe notes",
+        state=state,
+        source_hash="0" * 64,
+        owner="o",
+        created_at_ms=0,
+        updated_at_ms=0,
+        timeout_ms=1,
+    )
+
+
+def test_runs_take_one_line_each() -> None:
+    lines = render_runs([run(RunState.SUCCESS), run(RunState.ERROR)], width=80).split("\n")
+
+    assert [line.split()[1] for line in lines] == ["state", "success", "error"]
+
+
+def test_a_run_without_trace_says_why() -> None:
+    text = render_untraced(run(RunState.APPROVAL_REQUIRED), width=80)
+
+    assert "a person has to agree" in text
+
+
+def test_empty_lists_say_what_to_do() -> None:
+    assert "pml demo" in render_runs([], width=80)
+    assert "mcp.json" in render_servers([], width=80)
+    assert "pml servers" in render_tools([], width=80)
+
+
+def test_a_failed_server_says_why_below_the_list() -> None:
+    status = ServerStatus(
+        name="git",
+        state=ServerState.FAILED,
+        transport="stdio",
+        error="exited with status 1",
+        last_words=("fatal: not a repository",),
+    )
+
+    text = render_servers([status], width=80)
+
+    assert "git: exited with status 1" in text
+    assert "fatal: not a repository" in text
+
+
+def test_events_count_from_the_start_of_the_run() -> None:
+    lines: list[str] = []
+    progress = Progress(lines.append, width=60)
+
+    progress(RunStarted(run_id="r1", at_ms=1_000, intent="look"))
+    progress(TaskStart(run_id="r1", at_ms=1_005, task_id="n1", tool="fs:stat"))
+    progress(
+        TaskEnd(
+            run_id="r1",
+            at_ms=1_017,
+            task_id="n1",
+            tool="fs:stat",
+            success=True,
+            duration_ms=12.0,
+            result={"text": "x" * 500},
+        )
+    )
+
+    assert lines[0] == "     0 ms  run r1 starts: look"
+    assert lines[1] == "     5 ms  n1 -> fs:stat"
+    assert lines[2].startswith('    17 ms  n1 <- fs:stat 12 ms: {"text": "xxx')
+    assert all(len(line) <= 60 for line in lines)
+
+
+@given(text=st.text(), width=st.integers(3, 50))
+def test_shortened_text_is_one_line_that_fits(text: str, width: int) -> None:
+    short = shorten(text, width)
+
+    assert len(short) <= width
+    assert len(short.splitlines()) <= 1
+
+
+@given(
+    rows=st.lists(st.lists(st.text(max_size=30), min_size=3, max_size=3), max_size=5),
+    width=st.integers(90, 120),
+)
+def test_a_table_has_a_line_per_row_and_fits(rows: list[list[str]], width: int) -> None:
+    lines = table(("a", "b", "c"), rows, width=width).split("\n")
+
+    assert len(lines) == len(rows) + 1
+    assert all(len(line) <= width for line in lines)
+
+
+def test_durations_are_named_in_their_natural_unit() -> None:
+    shown = [duration(ms) for ms in (0.04, 12.3, 1_240.0, 185_000.0)]
+
+    assert shown == ["0.0 ms", "12 ms", "1.24 s", "3 min 5 s"]
