@@ -14,6 +14,7 @@ from pml.domain import events
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.permissions import ApprovalMode, Permission
+from pml.domain.program import Program
 from pml.domain.record import JsonText, encode
 from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse
 from pml.domain.run import Run, RunProgram, RunState
@@ -22,7 +23,7 @@ from pml.errors import SandboxError, StoreError
 from pml.loop.answer import answer, approval_error
 from pml.loop.close import History, close, trace_of
 from pml.loop.ports import Sandboxes, Servers
-from pml.loop.prepare import Prepared, Refusal, prepare
+from pml.loop.prepare import Prepared, Refusal, examine, prepare
 from pml.runtime.broker import Broker, JudgesTools, RunPlan
 from pml.runtime.ending import Ending
 from pml.runtime.log_writer import LogWriter
@@ -75,6 +76,17 @@ class Act:
         except SandboxError as exc:
             error = ExecuteError(code="sandbox_unavailable", message=str(exc))
         return ExecuteResponse(status=RunState.ERROR, error=error)
+
+    async def analyse(self, source: str) -> Program:
+        """What the program would do; nothing runs, and servers are only listed.
+
+        Raises:
+            StoreError: the database is lost.
+        """
+        found = await examine(
+            source, schemas=self.store.tool_schemas, servers=self.servers, limits=self.limits
+        )
+        return found.program
 
     async def _execute(self, request: ExecuteRequest, prepared: Prepared) -> ExecuteResponse:
         program = prepared.program

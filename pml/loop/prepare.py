@@ -59,20 +59,45 @@ async def prepare(
     except DagError as exc:
         return _refusal("bad_dag", str(exc))
     assert source is not None
-    catalog, unavailable = await _catalog(source, schemas, servers)
-    program = analyse(source, catalog, limits=limits)
-    if any(d.code == "unknown-tool" for d in program.errors):  # perhaps it is new
-        catalog, unavailable = await _catalog(source, schemas, servers, refresh=True)
-        program = analyse(source, catalog, limits=limits)
-    if unavailable:
-        return _refusal("server_unavailable", "; ".join(unavailable.values()))
+    found = await examine(source, schemas=schemas, servers=servers, limits=limits)
+    program = found.program
+    if found.unavailable:
+        return _refusal("server_unavailable", "; ".join(found.unavailable.values()))
     if program.errors:
         return _refused_by(program.diagnostics)
     arguments, unbound = bind(program, request.args)
     diagnostics = (*program.diagnostics, *unbound)
     if any(d.severity is Severity.ERROR for d in unbound):
         return _refused_by(diagnostics)
-    return Prepared(program=program, catalog=catalog, arguments=arguments, diagnostics=diagnostics)
+    return Prepared(
+        program=program, catalog=found.catalog, arguments=arguments, diagnostics=diagnostics
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """A program, seen with the tools of the servers that it names."""
+
+    program: Program
+    catalog: Catalog
+    unavailable: Mapping[str, str]
+    """Servers that the code names and nobody could ask, and why."""
+
+
+async def examine(
+    source: str, *, schemas: ToolSchemas, servers: Servers, limits: Limits
+) -> Examined:
+    """Analyse a program against what is known of its servers, or what they say now.
+
+    Raises:
+        StoreError: the database is lost.
+    """
+    catalog, unavailable = await _catalog(source, schemas, servers)
+    program = analyse(source, catalog, limits=limits)
+    if any(d.code == "unknown-tool" for d in program.errors):  # perhaps it is new
+        catalog, unavailable = await _catalog(source, schemas, servers, refresh=True)
+        program = analyse(source, catalog, limits=limits)
+    return Examined(program=program, catalog=catalog, unavailable=unavailable)
 
 
 def _refused_by(diagnostics: tuple[Diagnostic, ...]) -> Refusal:

@@ -237,20 +237,16 @@ class Broker:
         self.emit(self._task_end(issued, answer, now_ms))
 
     def _task_end(self, issued: Issued, answer: Answered, now_ms: int) -> events.TaskEnd:
-        match answer.outcome:
-            case Returned(value=value):
-                result, error = preview(value, self.limits.preview_chars), None
-            case Failed(message=message):
-                result, error = None, preview(message, self.limits.preview_chars)
+        outcome, chars = answer.outcome, self.limits.preview_chars
         return events.TaskEnd(
             run_id=self.plan.run_id,
             at_ms=now_ms,
             task_id=issued.task_id,
             tool=issued.tool,
-            success=error is None,
+            success=isinstance(outcome, Returned),
             duration_ms=round(answer.duration_ms, 3),
-            result=result,
-            error=error,
+            result=preview(outcome.value, chars) if isinstance(outcome, Returned) else None,
+            error=preview(outcome.message, chars) if isinstance(outcome, Failed) else None,
         )
 
     # -- decisions and timers ----------------------------------------------------------

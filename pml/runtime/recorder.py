@@ -162,12 +162,16 @@ Span = tuple[float, float, str]
 """Start and end in ms, and the tool."""
 
 
+_SHORTEST_MS = 0.001
+"""No call takes no time; an empty interval would precede itself."""
+
+
 def _spans(ledger: Ledger) -> list[Span]:
     durations = _durations(ledger)
     return sorted(
         (
             float(call.started_at_ms),
-            call.started_at_ms + durations[call.issued.call],
+            call.started_at_ms + max(durations[call.issued.call], _SHORTEST_MS),
             call.issued.tool,
         )
         for call in ledger.calls
@@ -199,7 +203,7 @@ def _successions(spans: Sequence[Span]) -> Iterable[tuple[str, str]]:
     for start, _, tool in spans:
         before = bisect.bisect_right(ends, start)
         if before:
-            first = bisect.bisect_left(ends, latest_start[before - 1])
+            first = bisect.bisect_right(ends, latest_start[before - 1])
             for source in sorted({span[2] for span in by_end[first:before]}):
                 yield source, tool
 

@@ -14,7 +14,6 @@ from pml.domain.response import ExecuteRequest, ExecuteResponse
 from pml.domain.run import Attempted, Failed, Outcome, Returned, RunState, Undelivered
 from pml.errors import OutcomeUnknownError
 from pml.loop.act import Act
-
 from tests.loop.outside import Outside
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -29,7 +28,8 @@ async def refuse(_tool: str, _arguments: JsonText) -> Outcome:
 
 
 async def lose(_tool: str, _arguments: JsonText) -> Outcome:
-    raise OutcomeUnknownError("fs", "the connection was lost", timed_out=False)
+    server, message = "fs", "the connection was lost"
+    raise OutcomeUnknownError(server, message, timed_out=False)
 
 
 async def hang(_tool: str, _arguments: JsonText) -> Outcome:
