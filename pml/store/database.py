@@ -6,47 +6,54 @@ idle (the server's farewell) is tried first, so a server that came back costs no
 """
 
 import asyncio
-import select
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import psycopg
-import psycopg_pool
 from psycopg import AsyncConnection
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from pml.errors import StoreError
+from pml.store.connection import (
+    Connection,
+    Timeouts,
+    check_if_it_spoke,
+    connect_arguments,
+    first_line,
+    session_options,
+)
 from pml.store.embedded import EmbeddedPostgres
-from pml.store.migrate import migrate
+from pml.store.migrate import migrate, vector_schema
 from pml.store.roles import APP_ROLE, bound_role
 from pml.store.supervisor.cluster import SUPERUSER
 
-Connection: TypeAlias = "AsyncConnection[tuple[object, ...]]"
+_Pool: TypeAlias = AsyncConnectionPool[Connection]
 
-_OPERATION_S = 20.0  # a server that does not answer at all; the ones below end first as a rule
-_STATEMENT_MS = 15_000
-_LOCK_MS = 10_000
-_POOL_S = 10.0  # for a connection: a crashed embedded server is back in less than 1 s
-_CONNECT_S = 5
-_RECOVER_S = 15.0
 _POOL_SIZE = 10
-_SETTINGS = {
-    "search_path": "pml,public",
-    "statement_timeout": str(_STATEMENT_MS),
-    "lock_timeout": str(_LOCK_MS),
-    "idle_in_transaction_session_timeout": str(_STATEMENT_MS),
-}
+_RETRY_S = 0.05
+# Short, because giving up is what lets the next operation try at once.
+_RECONNECT_S = 5.0
 
 
 class Database:
     """An open database; every row that it reads or writes is of ``user_id``."""
 
     def __init__(
-        self, pool: "psycopg_pool.AsyncConnectionPool[Connection]", user_id: str, where: str
+        self,
+        pool: _Pool,
+        conninfo: Callable[[], Awaitable[str]],
+        *,
+        user_id: str,
+        where: str,
+        timeouts: Timeouts,
     ) -> None:
         self._pool = pool
+        self._conninfo = conninfo
+        self._timeouts = timeouts
         self.user_id = user_id
         self.where = where
         """For people: the server of the URL without its password, or the directory."""
@@ -54,20 +61,39 @@ class Database:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, *, url: str | None, data_dir: Path, user_id: str = "local"
+        cls,
+        *,
+        url: str | None,
+        data_dir: Path,
+        user_id: str = "local",
+        timeouts: Timeouts = Timeouts(),  # noqa: B008  # frozen
     ) -> AsyncIterator["Database"]:
         """Connect to ``url``, or to the embedded server of ``data_dir``; migrate; pool.
 
         Raises:
+            ValueError: ``user_id`` is empty or holds NUL.
             EmbeddedPostgresError: the embedded server cannot be started.
             SchemaTooNewError: a newer PML migrated the database.
             StoreError: the server of ``url`` does not let us in, or is not fit.
         """
+        if not user_id or "\0" in user_id:
+            message = f"{user_id!r} is no user id"
+            raise ValueError(message)
         source = _Embedded(data_dir) if url is None else _Server(url)
         try:
-            role = await _prepare(source)
-            async with _pool(source, role, user_id) as pool:
-                yield cls(pool, user_id, source.where)
+            prepared = await _prepare(source, timeouts)
+            options = session_options(
+                timeouts,
+                user_id=user_id,
+                search_path=prepared.search_path,
+                role=prepared.role if source.becomes_role else None,
+            )
+
+            async def conninfo() -> str:
+                return make_conninfo(await source.app(), options=options)
+
+            async with _pool(conninfo, timeouts) as pool:
+                yield cls(pool, conninfo, user_id=user_id, where=source.where, timeouts=timeouts)
         finally:
             await source.close()
 
@@ -79,23 +105,56 @@ class Database:
             StoreError: no connection is to be had, it was lost, or the server refused.
         """
         try:
-            async with asyncio.timeout(_OPERATION_S), self._pool.connection() as connection:
+            async with (
+                asyncio.timeout(self._timeouts.operation_s),
+                self._pool.connection() as connection,
+            ):
                 yield connection
-        except psycopg_pool.PoolTimeout as error:
-            message = f"the database {self.where} does not answer: is it running?"
-            raise StoreError(message) from error
+        except PoolTimeout as error:
+            raise StoreError(await self._why_unreachable()) from error
         except TimeoutError as error:
-            message = f"the database {self.where} did not answer within {_OPERATION_S:.0f} s"
+            seconds = f"{self._timeouts.operation_s:g} s"
+            message = f"the database {self.where} did not answer within {seconds}"
             raise StoreError(message) from error
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            message = f"the database {self.where} was lost: {_first_line(error)}"
+            message = f"the database {self.where} was lost: {first_line(error)}"
             raise StoreError(message) from error
         except psycopg.Error as error:
-            message = f"the database {self.where} refused: {_first_line(error)}"
+            message = f"the database {self.where} refused: {first_line(error)}"
             raise StoreError(message) from error
+
+    async def _why_unreachable(self) -> str:
+        # The pool tells that it has no connection, not why: ask once more ourselves.
+        try:
+            connection = await AsyncConnection.connect(
+                await self._conninfo(), connect_timeout=self._timeouts.connect_s
+            )
+        except (psycopg.Error, StoreError) as error:
+            return f"the database {self.where} cannot be reached: {first_line(error)}"
+        await connection.close()
+        return f"the database {self.where} had no connection left within the time: try again"
+
+
+class _Source(Protocol):
+    """Where connections come from."""
+
+    where: str
+    becomes_role: bool
+    """Whether sessions come as another role than the one to work as."""
+
+    async def admin(self) -> str:
+        """How to connect for migrations."""
+
+    async def app(self) -> str:
+        """How to connect for work."""
+
+    async def close(self) -> None:
+        """Let go."""
 
 
 class _Embedded:
+    becomes_role = False
+
     def __init__(self, data_dir: Path) -> None:
         self._server = EmbeddedPostgres(data_dir)
         self.where = str(self._server.layout.base)
@@ -105,6 +164,7 @@ class _Embedded:
         return self._server.conninfo(SUPERUSER)
 
     async def app(self) -> str:
+        # Also when the pool reconnects: whoever notices that the server died starts it.
         await asyncio.to_thread(self._server.start)
         return self._server.conninfo(APP_ROLE)
 
@@ -113,15 +173,17 @@ class _Embedded:
 
 
 class _Server:
+    becomes_role = True
+
     def __init__(self, url: str) -> None:
         try:
-            parts = psycopg.conninfo.conninfo_to_dict(url)
+            parts = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
-            message = f"PML_DATABASE_URL is not a PostgreSQL URL: {_first_line(error)}"
+            message = f"PML_DATABASE_URL is not the URL of a PostgreSQL: {first_line(error)}"
             raise StoreError(message) from error
         self._url = url
-        parts.pop("password", None)
-        self.where = make_conninfo("", **parts)
+        shown = {name: parts[name] for name in ("host", "port", "dbname", "user") if name in parts}
+        self.where = f"({make_conninfo('', **shown)})"
 
     async def admin(self) -> str:
         return self._url
@@ -133,71 +195,45 @@ class _Server:
         return
 
 
-async def _prepare(source: _Embedded | _Server) -> str | None:
-    """Migrate; the role to work as where the one that connects is not bound."""
-    deadline = asyncio.get_running_loop().time() + _RECOVER_S
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    role: str | None
+    search_path: str
+
+
+async def _prepare(source: _Source, timeouts: Timeouts) -> _Prepared:
+    """Migrate, and find out as whom to work."""
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + timeouts.recover_s
     while True:
         conninfo = await source.admin()
         try:
             async with await AsyncConnection.connect(
-                conninfo, autocommit=True, connect_timeout=_CONNECT_S
+                conninfo, autocommit=True, connect_timeout=timeouts.connect_s
             ) as connection:
                 role = await bound_role(connection)
                 await migrate(connection, role)
-                return role
+                return _Prepared(role, f"pml,{await vector_schema(connection)}")
         except psycopg.Error as error:
+            # Of the embedded server we know that it runs: it is recovering from a crash.
             passing = isinstance(error, psycopg.errors.CannotConnectNow) or (
                 isinstance(source, _Embedded) and isinstance(error, psycopg.OperationalError)
             )
-            if not passing or asyncio.get_running_loop().time() > deadline:
-                message = f"the database {source.where} cannot be used: {_first_line(error)}"
+            if not passing or clock() > deadline:
+                message = f"the database {source.where} cannot be used: {first_line(error)}"
                 raise StoreError(message) from error
-            await asyncio.sleep(0.05)  # it is recovering from a crash
+            await asyncio.sleep(_RETRY_S)
 
 
-def _pool(
-    source: _Embedded | _Server, role: str | None, user_id: str
-) -> "psycopg_pool.AsyncConnectionPool[Connection]":
-    settings = {**_SETTINGS, "pml.user_id": user_id}
-    if role is not None and isinstance(source, _Server):
-        settings["role"] = role
-    options = " ".join(f"-c {name}={_escaped(value)}" for name, value in settings.items())
-
-    async def conninfo() -> str:
-        return make_conninfo(await source.app(), options=options)
-
-    return psycopg_pool.AsyncConnectionPool(
+def _pool(conninfo: Callable[[], Awaitable[str]], timeouts: Timeouts) -> _Pool:
+    return AsyncConnectionPool(
         conninfo,
-        kwargs={
-            "autocommit": True,
-            "prepare_threshold": 0,  # every statement here is used again
-            "connect_timeout": _CONNECT_S,
-            "keepalives_idle": 30,
-            "tcp_user_timeout": 15_000,
-            "application_name": "pml",
-        },
+        kwargs=dict(connect_arguments(timeouts)),
         min_size=1,
         max_size=_POOL_SIZE,
-        timeout=_POOL_S,
-        # Short, because giving up is what lets the next operation try at once.
-        reconnect_timeout=5.0,
-        check=_check,
+        timeout=timeouts.pool_s,
+        reconnect_timeout=_RECONNECT_S,
+        check=check_if_it_spoke,
         open=False,
         name="pml",
     )
-
-
-async def _check(connection: Connection) -> None:
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    if poll.poll(0):
-        await connection.execute("")
-
-
-def _escaped(value: str) -> str:
-    """For the ``options`` of a connection, where blanks separate."""
-    return value.replace("\\", "\\\\").replace(" ", "\\ ")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -10,9 +10,10 @@ from functools import cache
 from pathlib import Path
 
 import psycopg
-from psycopg import AsyncConnection, sql
+from psycopg import sql
 
 from pml.errors import SchemaTooNewError, StoreError
+from pml.store.connection import Connection
 
 _LOCK = 0x706D6C  # "pml"; advisory locks are per database
 _FILES = Path(__file__).parent / "migrations"
@@ -47,7 +48,7 @@ def migrations() -> tuple[Migration, ...]:
 
 
 async def migrate(
-    connection: AsyncConnection[tuple[object, ...]],
+    connection: Connection,
     app_role: str | None,
     steps: tuple[Migration, ...] | None = None,
 ) -> None:
@@ -65,7 +66,8 @@ async def migrate(
         await connection.execute(_BOOKKEEPING)
         missing = _missing(await _version(connection), steps)
         await _create_vector(connection)
-        await connection.execute("SET LOCAL search_path TO pml, public")
+        found = await vector_schema(connection)
+        await connection.execute(f"SET LOCAL search_path TO pml, {found}".encode())
         for step in steps[len(steps) - missing :]:
             await connection.execute(step.text)
             await connection.execute(
@@ -82,7 +84,7 @@ def _missing(found: int, steps: tuple[Migration, ...]) -> int:
     return len(steps) - found
 
 
-async def _version(connection: AsyncConnection[tuple[object, ...]]) -> int:
+async def _version(connection: Connection) -> int:
     cursor = await connection.execute("SELECT to_regclass('pml.schema_version') IS NOT NULL")
     row = await cursor.fetchone()
     if row is None or not row[0]:
@@ -94,9 +96,9 @@ async def _version(connection: AsyncConnection[tuple[object, ...]]) -> int:
     return row[0]
 
 
-async def _create_vector(connection: AsyncConnection[tuple[object, ...]]) -> None:
+async def _create_vector(connection: Connection) -> None:
     try:
-        await connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+        await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
     except psycopg.Error as error:
         message = (
             f"the database lacks the extension pgvector and it cannot be created: {error}. "
@@ -105,7 +107,17 @@ async def _create_vector(connection: AsyncConnection[tuple[object, ...]]) -> Non
         raise StoreError(message) from error
 
 
-async def _grant(connection: AsyncConnection[tuple[object, ...]], role: str) -> None:
+async def vector_schema(connection: Connection) -> str:
+    """The schema, quoted, where the extension's types are."""
+    cursor = await connection.execute(
+        "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector'"
+    )
+    row = await cursor.fetchone()
+    assert row is not None, "the migration creates the extension"
+    return str(row[0])
+
+
+async def _grant(connection: Connection, role: str) -> None:
     for statement in (
         "GRANT USAGE ON SCHEMA pml TO {}",
         "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pml TO {}",

@@ -9,7 +9,8 @@ from pml.domain.limits import Limits
 from pml.domain.record import decode, encode
 from pml.domain.run import NEXT_STATES, Run, RunProgram, RunState
 from pml.errors import RunStateError
-from pml.store.database import Connection, Database
+from pml.store.connection import Connection
+from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
 from pml.store.messages import no_program, no_run, run_exists
 from pml.store.printable import printable

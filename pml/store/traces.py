@@ -10,7 +10,8 @@ from psycopg.rows import kwargs_row
 from pml.domain.record import JsonText, decode, encode
 from pml.domain.run import RunState
 from pml.domain.trace import BranchDecision, ExecutionTrace, TaskResult, ToolDependency
-from pml.store.database import Connection, Database
+from pml.store.connection import Connection
+from pml.store.database import Database
 from pml.store.messages import check_trace, no_capability, no_run, no_trace
 from pml.store.printable import printable
 from pml.store.queries import queries

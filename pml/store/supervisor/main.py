@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from pml.errors import EmbeddedPostgresError
@@ -82,7 +83,8 @@ class _Reporter:
 
     def _report(self, message: dict[str, str]) -> None:
         if self._writer is not None:
-            os.write(self._writer, json.dumps(message).encode())
+            with suppress(BrokenPipeError):  # the launching process was killed meanwhile
+                os.write(self._writer, json.dumps(message).encode())
             os.close(self._writer)
             self._writer = None
 
