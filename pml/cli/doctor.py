@@ -1,12 +1,13 @@
 """`pml doctor` and `pml sandbox-selftest`: whether everything that PML needs is there."""
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import typer
 
 from pml.cli.options import AsJson, Config, DataDir, Permissions, example
 from pml.cli.session import configured, run
-from pml.cli.terminal import result, result_json
+from pml.cli.terminal import result, result_json, width
 
 if TYPE_CHECKING:
     from pml.cli.checks import Check
@@ -32,17 +33,31 @@ def doctor(
     if as_json:
         result_json(found)
     else:
-        result(render_checks(found))
+        result(render_checks(found, width=width()))
     failed = any(check.verdict is Verdict.FAILED for check in found)
     raise typer.Exit(ExitCode.UNAVAILABLE if failed else ExitCode.OK)
 
 
-def render_checks(checks: "tuple[Check, ...]") -> str:
-    """One line per check, and below it what to do."""
+def render_checks(checks: "tuple[Check, ...]", *, width: int) -> str:
+    """A paragraph per check: what was found, and what to do."""
     names = max(len(check.name) for check in checks)
+    blank = " " * (6 + 2 + names + 2)
     lines = []
     for check in checks:
-        lines.append(f"{check.verdict.value:<6}  {check.name:<{names}}  {check.found}".rstrip())
+        head = f"{check.verdict.value:<6}  {check.name:<{names}}  "
+        lines += _wrapped(check.found, head, blank, width)
         if check.mend:
-            lines.append(f"{'':<6}  {'':<{names}}  -> {check.mend}")
+            lines += _wrapped(check.mend, blank + "-> ", blank + "   ", width)
     return "\n".join(lines)
+
+
+def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
+    """Lines of whole words: a path or an address is never broken."""
+    return textwrap.wrap(
+        text or "nothing",
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,6 +1,7 @@
 """The answer of `pml execute` for people."""
 
 import json
+import textwrap
 
 from pml.cli.render_diagnostics import render_diagnostics
 from pml.cli.table import duration, shorten, table
@@ -49,11 +50,19 @@ def render_approvals(response: ExecuteResponse, *, width: int) -> str:
     """The tools that a person has to agree to, and how; empty when there are none."""
     if not response.approvals:
         return ""
-    rows = [(p.tool, str(p.effect), str(p.scope), p.reason) for p in response.approvals]
-    listing = table(("tool", "effect", "scope", "why"), rows, width=width)
-    return (
-        f"These tools need a person's approval, so nothing ran:\n{listing}\n"
-        "To allow one from now on, give it `approval_mode: auto` in permissions.yaml."
+    lines = []
+    for permission in response.approvals:
+        head = f"  {permission.tool} (effect {permission.effect}, scope {permission.scope})"
+        lines.append(head)
+        lines += textwrap.wrap(
+            permission.reason, width, initial_indent="    ", subsequent_indent="    "
+        )
+    return "\n".join(
+        [
+            "Nothing ran, because these tools need a person's approval:",
+            *lines,
+            "To allow one from now on, give it `approval_mode: auto` in permissions.yaml.",
+        ]
     )
 
 
