@@ -1,0 +1,104 @@
+"""Numbered forward migrations (ST-2)."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import AsyncConnection
+
+from pml.errors import SchemaTooNewError, StoreError
+from pml.store.connection import Connection
+from pml.store.database import Database
+from pml.store.embedded import EmbeddedPostgres
+from pml.store.migrate import Migration, migrate, migrations
+
+
+@pytest.fixture
+async def empty_database(postgres_dir: Path) -> AsyncIterator[str]:
+    """How a superuser connects to a database without tables."""
+    server = EmbeddedPostgres(postgres_dir)
+    server.start()
+    name = f"empty_{secrets.token_hex(4)}"
+    async with await AsyncConnection.connect(
+        server.conninfo("postgres"), autocommit=True
+    ) as connection:
+        await connection.execute(f"CREATE DATABASE {name}".encode())
+        yield server.conninfo("postgres").replace("dbname=postgres", f"dbname={name}")
+        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    server.close()
+
+
+async def connect(conninfo: str) -> Connection:
+    return await AsyncConnection.connect(conninfo, autocommit=True)
+
+
+async def versions(conninfo: str) -> list[object]:
+    async with await connect(conninfo) as connection:
+        cursor = await connection.execute("SELECT version FROM pml.schema_version ORDER BY version")
+        return [row[0] for row in await cursor.fetchall()]
+
+
+async def test_a_second_time_does_nothing(empty_database: str) -> None:
+    for _ in range(2):
+        async with await connect(empty_database) as connection:
+            await migrate(connection, "pml_app")
+    assert await versions(empty_database) == [step.version for step in migrations()]
+
+
+async def test_programs_that_start_together_apply_each_step_once(empty_database: str) -> None:
+    async def start() -> None:
+        async with await connect(empty_database) as connection:
+            await migrate(connection, "pml_app")
+
+    await asyncio.gather(*(start() for _ in range(6)))
+    assert await versions(empty_database) == [step.version for step in migrations()]
+
+
+async def test_a_step_that_fails_leaves_the_schema_as_it_was(empty_database: str) -> None:
+    steps = migrations()
+    broken = Migration(len(steps) + 1, "broken", b"CREATE TABLE half (); SELECT 1 / 0")
+    async with await connect(empty_database) as connection:
+        await migrate(connection, "pml_app")
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            await migrate(connection, "pml_app", (*steps, broken))
+        cursor = await connection.execute("SELECT to_regclass('pml.half')")
+        assert await cursor.fetchone() == (None,)
+    assert await versions(empty_database) == [step.version for step in steps]
+
+
+async def test_a_new_step_is_applied_to_an_old_database(empty_database: str) -> None:
+    steps = migrations()
+    new = Migration(len(steps) + 1, "new", b"CREATE TABLE fresh (user_id text)")
+    async with await connect(empty_database) as connection:
+        await migrate(connection, "pml_app")
+        await migrate(connection, "pml_app", (*steps, new))
+        cursor = await connection.execute(
+            "SELECT has_table_privilege('pml_app', 'pml.fresh', 'INSERT')"
+        )
+        assert await cursor.fetchone() == (True,)
+    assert await versions(empty_database) == [*range(1, len(steps) + 2)]
+
+
+async def test_an_older_program_refuses_a_newer_schema(empty_database: str, tmp_path: Path) -> None:
+    async with await connect(empty_database) as connection:
+        await migrate(connection, "pml_app")
+        await connection.execute("INSERT INTO pml.schema_version VALUES (999, 'of tomorrow')")
+    with pytest.raises(SchemaTooNewError, match=r"schema version 999, .* update PML") as caught:
+        async with Database.open(url=empty_database, data_dir=tmp_path):
+            pass
+    assert (caught.value.found, caught.value.known) == (999, len(migrations()))
+
+
+async def test_a_database_without_pgvector_is_explained(empty_database: str) -> None:
+    async with await connect(empty_database) as connection:
+        cursor = await connection.execute("SELECT current_database()")
+        row = await cursor.fetchone()
+        assert row is not None
+        # Who may not create the extension meets what a server without it says.
+        await connection.execute(f"GRANT CREATE ON DATABASE {row[0]} TO pml_app".encode())
+    async with await connect(empty_database.replace("user=postgres", "user=pml_app")) as bound:
+        with pytest.raises(StoreError, match="run CREATE EXTENSION vector as its administrator"):
+            await migrate(bound, None)
