@@ -1,7 +1,7 @@
 """The native oracle's process: Deno runs programs as they were written, one after the other."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +12,7 @@ import msgspec
 
 from pml.domain.run import Outcome, Returned
 from pml.runtime.sandbox.protocol import TurnItem
+from tests.oracle.scenario import Case
 
 HARNESS = Path(__file__).with_name("native.ts")
 ANSWER_TIMEOUT_S = 20.0  # a program without calls or timers that runs on for ever
@@ -22,24 +23,21 @@ class Native:
     """Speaks the sandbox's turns, without any part of PML between code and calls."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.one_at_a_time = asyncio.Lock()
+        """To be held while a program is played: the next start forgets the one before."""
         self._process = process
         self._decoder = msgspec.json.Decoder(tuple[TurnItem, ...])
 
-    async def start(
-        self, source: str, args: Mapping[str, Any], now_ms: int
-    ) -> tuple[TurnItem, ...]:
-        """Run ``source``; every name of ``args`` that it does not declare is a parameter."""
-        names = [name for name in args if name.isidentifier()]
-        parameters = {name: args[name] for name in names}
-        return await self._turn(
-            {
-                "type": "start",
-                "source": source,
-                "args": args,
-                "parameters": parameters,
-                "nowMs": now_ms,
-            }
-        )
+    async def start(self, case: Case, now_ms: int) -> tuple[TurnItem, ...]:
+        """Run the source as it is."""
+        message = {
+            "type": "start",
+            "source": case.source,
+            "args": case.args,
+            "parameters": {name: case.args[name] for name in case.parameters},
+            "nowMs": now_ms,
+        }
+        return await self._turn(message)
 
     async def deliver(
         self, call: int, tool: str, outcome: Outcome, now_ms: int

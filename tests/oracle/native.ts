@@ -13,11 +13,11 @@ type Settle = { resolve: (value: unknown) => void; reject: (error: unknown) => v
 type Timer = { run: () => void; every: number | null };
 
 class ToolError extends Error {
-  override name = "ToolError";
-  constructor(readonly tool: string, readonly code: string, message: string, readonly data: unknown) {
+  constructor(message: string, readonly tool: string, readonly code: string, readonly data: unknown) {
     super(message);
   }
 }
+Object.defineProperty(ToolError.prototype, "name", { value: "ToolError", writable: true });
 
 let items: Item[] = [];
 let calls: Settle[] = [];
@@ -29,7 +29,9 @@ let generation = 0;
 
 function call(server: string, tool: string, args: unknown): Promise<unknown> {
   if (settled) return Promise.reject(new Error("the program has settled"));
-  items.push({ type: "issue", call: calls.length, site: "?", server, tool, arguments: JSON.stringify(args ?? {}) });
+  const text = args === undefined ? "{}" : JSON.stringify(args);
+  if (text === undefined) throw new TypeError("arguments that are no JSON");
+  items.push({ type: "issue", call: calls.length, site: "?", server, tool, arguments: text });
   return new Promise((resolve, reject) => calls.push({ resolve, reject }));
 }
 
@@ -79,18 +81,29 @@ Object.assign(globalThis, {
   },
 });
 
+AbortSignal.timeout = (delay: number) => {
+  const controller = new AbortController();
+  const late = () => controller.abort(new DOMException("Signal timed out.", "TimeoutError"));
+  setTimer(late, delay, false);
+  return controller.signal;
+};
+
+const described = (error: unknown) =>
+  error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
-  items.push({ type: "rejection", message: String(event.reason?.message ?? event.reason) });
+  items.push({ type: "rejection", message: described(event.reason) });
 });
 
 function threw(error: unknown): Item {
   const known = error instanceof Error;
+  const text = typeof error === "object" && error !== null ? JSON.stringify(error) : String(error);
   const line = known ? /:(\d+):\d+\)?$/m.exec(error.stack ?? "")?.[1] : undefined;
   return {
     type: "throw",
     name: known ? error.name : "Error",
-    message: known ? error.message : String(error),
+    message: known ? error.message.replace(/ at data:\S+$/, "") : text,
     line: line === undefined ? null : Number(line) - 1, // the wrapper's line
     tool: error instanceof ToolError ? error.tool : null,
     code: error instanceof ToolError ? error.code : null,
@@ -99,7 +112,9 @@ function threw(error: unknown): Item {
 
 function returned(value: unknown): Item {
   try {
-    return { type: "return", value: JSON.stringify(value ?? null) ?? "null" };
+    const text = JSON.stringify(value === undefined ? null : value);
+    if (text === undefined) throw new TypeError("a result that is no JSON");
+    return { type: "return", value: text };
   } catch (error) {
     return { ...threw(error), code: "not_json" };
   }
@@ -141,7 +156,7 @@ async function start(input: any): Promise<void> {
 function deliver(input: any): void {
   const { resolve, reject } = calls[input.call];
   if (input.code === undefined) resolve(input.value);
-  else reject(new ToolError(input.tool, input.code, input.message, input.data));
+  else reject(new ToolError(input.message, input.tool, input.code, input.data));
 }
 
 function fire(number: number): void {
@@ -149,6 +164,8 @@ function fire(number: number): void {
   if (timer.every === null) timers.delete(number);
   try {
     timer.run();
+  } catch (error) {
+    items.push({ type: "rejection", message: described(error) });
   } finally {
     if (timer.every !== null && timers.has(number)) {
       items.push({ type: "timer", timer: number, delayMs: timer.every });

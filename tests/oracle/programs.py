@@ -194,4 +194,4 @@ class Writer(Statements):
 
 def case(seed: int) -> Case:
     """The program of a seed, in the world of the same seed."""
-    return Case(source=Writer(seed).program(), args=ARGS, seed=seed)
+    return Case(source=Writer(seed).program(), args=ARGS, parameters=("limit",), seed=seed)

@@ -37,15 +37,15 @@ class Case:
 
     source: str
     args: Mapping[str, Any] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
+    """The names among ``args`` that the program uses without declaring them."""
     seed: int = 0
 
 
 class Runner(Protocol):
     """Something that runs programs turn by turn."""
 
-    async def start(
-        self, source: str, args: Mapping[str, Any], now_ms: int
-    ) -> tuple[TurnItem, ...]: ...
+    async def start(self, case: Case, now_ms: int) -> tuple[TurnItem, ...]: ...
 
     async def deliver(
         self, call: int, tool: str, outcome: Outcome, now_ms: int
@@ -91,6 +91,7 @@ class Observed:
             "calls": self.calls,
             "given": self.given,
             "undelivered": self.undelivered,
+            "rejections": sorted(self.rejections),
             "returned": self.returned,
             "threw": threw,
             "stuck": self.stuck,
@@ -112,11 +113,12 @@ class _World:
         self._now = EPOCH_MS
         self._due: list[tuple[int, int, int]] = []  # time, CALL or TIMER, number
         self._cleared: Counter[int] = Counter()
+        self._timers: dict[int, int] = {}  # their numbers here, in order of first setting
         self._outcomes: dict[int, tuple[str, Outcome]] = {}
         self._asked: Counter[tuple[str, str]] = Counter()
 
     async def run(self) -> Observed:
-        self._take(await self._runner.start(self._case.source, self._case.args, self._now))
+        self._take(await self._runner.start(self._case, self._now))
         for _ in range(MAX_EVENTS):
             if self._seen.settled or not self._due:
                 break
@@ -134,7 +136,7 @@ class _World:
             return ()
         self._now = max(self._now, at)
         if kind == TIMER:
-            self._seen.given.append(("timer", number))
+            self._seen.given.append(("timer", self._timers[number]))
             return await self._runner.fire(number, self._now)
         self._seen.given.append(("call", number))
         tool, outcome = self._outcomes[number]
@@ -154,6 +156,7 @@ class _World:
             case DecisionMade() | SiteReached():
                 self._seen.trail.append(item)
             case TimerSet(timer=timer, delay_ms=delay_ms):
+                self._timers.setdefault(timer, len(self._timers))
                 heapq.heappush(self._due, (self._now + max(1, int(delay_ms)), TIMER, timer))
             case TimerCleared(timer=timer):
                 pending = sum(kind == TIMER and n == timer for _, kind, n in self._due)

@@ -1,0 +1,135 @@
+"""One program natively and through PML: what differs, and what its labels say wrongly."""
+
+from collections.abc import Mapping
+
+import msgspec
+from pml.analysis.analyse import analyse
+from pml.analysis.parameters import bind
+
+from pml.domain.limits import Limits
+from pml.domain.program import Program
+from pml.domain.structure import (
+    Decision,
+    EdgeType,
+    Fork,
+    Loop,
+    StaticStructure,
+    Task,
+)
+from pml.domain.tools import Catalog, Tool
+from pml.runtime.sandbox.module import module_text
+from pml.runtime.sandbox.pool import SandboxPool
+from pml.runtime.sandbox.protocol import CallIssued, DecisionMade
+from tests.oracle.native import Native
+from tests.oracle.sandboxed import sandboxed
+from tests.oracle.scenario import Case, Observed, play
+
+TOOLS = {
+    "fs": ("read", "list", "stat", "write"),
+    "db": ("count", "query"),
+    "kv": ("get", "set"),
+    "api": ("fetch", "flaky", "broken"),
+}
+CATALOG = Catalog(
+    {server: [Tool(server=server, name=name) for name in names] for server, names in TOOLS.items()}
+)
+
+
+async def problems(case: Case, native: Native, pool: SandboxPool) -> list[str]:
+    """How PML's run of the program falls short of the native one; empty if in nothing."""
+    program = analyse(case.source, CATALOG, limits=Limits())
+    if program.errors:
+        return [f"refused: {d.code} at line {d.line}: {d.message}" for d in program.errors]
+    arguments, unbound = bind(program, dict(case.args))
+    found = [f"unbound: {d.message}" for d in unbound]
+    if program.instrumented.count("\n") != case.source.count("\n"):
+        found.append("instrumentation changed the number of lines")
+    text = module_text(program.instrumented, program.structure.parameters)
+    async with native.one_at_a_time:
+        wanted = await play(case, native)
+    got = await _play_in_sandbox(case, pool, text, arguments)
+    return [*found, *unlike(wanted, got), *mislabelled(program, got)]
+
+
+async def sandbox_problems(case: Case, native: Native, pool: SandboxPool) -> list[str]:
+    """The same for the plain source in a sandbox: whether the fault is the sandbox's."""
+    arguments = {name: msgspec.json.encode(value).decode() for name, value in case.args.items()}
+    text = module_text(case.source, case.parameters)
+    async with native.one_at_a_time:
+        wanted = await play(case, native)
+    return unlike(wanted, await _play_in_sandbox(case, pool, text, arguments))
+
+
+async def _play_in_sandbox(
+    case: Case, pool: SandboxPool, text: str, arguments: Mapping[str, str]
+) -> Observed:
+    async with sandboxed(pool, text, arguments) as runner:
+        return await play(case, runner)
+
+
+def unlike(wanted: Observed, got: Observed) -> list[str]:
+    """In what the two observations differ."""
+    theirs = got.comparable()
+    found = [
+        f"{what}: native {str(value)[:600]}\n    PML {str(theirs[what])[:600]}"
+        for what, value in wanted.comparable().items()
+        if value != theirs[what]
+    ]
+    if wanted.line is not None and wanted.line != got.line and got.threw and not got.threw[2]:
+        found.append(f"line of the error: native {wanted.line}, PML {got.line}")
+    return found
+
+
+def mislabelled(program: Program, got: Observed) -> list[str]:
+    """Labels that the structure does not know, or that contradict it."""
+    structure = program.structure
+    nodes = {node.id: node for node in structure.nodes}
+    found: list[str] = []
+    for item in got.trail:
+        node = nodes.get(item.site)
+        if isinstance(item, CallIssued):
+            tool = f"{item.server}:{item.tool}"
+            hole = item.site == "?" and not structure.complete
+            if not hole and not (isinstance(node, Task) and node.tool in (tool, "*")):
+                found.append(f"call of {tool} at site {item.site}, which is {node}")
+        elif isinstance(item, DecisionMade):
+            if not isinstance(node, Decision):
+                found.append(f"decision at {item.site}, which is {node}")
+            elif not _may_decide(structure, item):
+                found.append(f"decision {item.site} ({node.condition}) = {item.outcome}")
+        elif not isinstance(node, Fork | Loop):
+            found.append(f"reached {item.site}, which is {node}")
+    return [*found, *_without_decision(structure, got)]
+
+
+def _may_decide(structure: StaticStructure, made: DecisionMade) -> bool:
+    """Whether the outcome is of the kind that the edges of the decision have."""
+    families = [
+        {"true", "false"},
+        {"ok", "catch"},
+        {"default"} | ({made.outcome} if made.outcome.startswith("case:") else set()),
+    ]
+    drawn = {e.outcome for e in structure.edges if e.source == made.site and e.outcome}
+    drawn |= {made.outcome}
+    return any(
+        all(o in family or (o.startswith("case:") and "default" in family) for o in drawn)
+        for family in families
+    )
+
+
+def _without_decision(structure: StaticStructure, got: Observed) -> list[str]:
+    """Calls that ran although no decision that leads to them was taken that way before."""
+    before: dict[str, set[tuple[str, str]]] = {}
+    for edge in structure.edges:
+        if edge.type in (EdgeType.SEQUENCE, EdgeType.CONDITIONAL, EdgeType.CONTAINS):
+            condition = (edge.source, edge.outcome or "") if edge.outcome else ("", "")
+            before.setdefault(edge.target, set()).add(condition)
+    taken: set[tuple[str, str]] = set()
+    found = []
+    for item in got.trail:
+        if isinstance(item, DecisionMade):
+            taken.add((item.site, item.outcome))
+        wanted = before.get(item.site, set())
+        if wanted and ("", "") not in wanted and not wanted & taken:
+            found.append(f"{item.site} was reached without any of {sorted(wanted)}")
+    return found
