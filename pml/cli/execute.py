@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pml.cli.options import AsJson, Config, DataDir, Permissions, Quiet, example
-from pml.cli.session import opened, run
+from pml.cli.session import configured, opened, run
 from pml.cli.terminal import note, result, result_json, width
 
 if TYPE_CHECKING:
@@ -161,14 +161,18 @@ def analyse(
 ) -> None:
     """Show what a program would do, without running it.
 
-    With --config, tools and literal arguments are checked against the servers' schemas.
+    With servers configured, tools and literal arguments are checked against their schemas.
     """
     from pml.cli.exits import ExitCode
     from pml.cli.render_diagnostics import render_diagnostics
     from pml.cli.render_structure import render_structure
 
     source = read_source(code_file)
-    program = run(_analyse(source, config, data_dir))
+    settings = configured(config=config, data_dir=data_dir)
+    if settings.config is None:
+        program = _taken_at_its_word(source)
+    else:
+        program = run(_checked(source, settings.config, data_dir))
     found = render_diagnostics(program.diagnostics, source, name=str(code_file), width=width())
     if found:
         note(found)
@@ -179,6 +183,24 @@ def analyse(
     raise typer.Exit(ExitCode.FAILED if program.errors else ExitCode.OK)
 
 
-async def _analyse(source: str, config: Path | None, data_dir: Path | None) -> "Program":
+def _taken_at_its_word(source: str) -> "Program":
+    """The program, with every tool that it names believed to exist."""
+    from pml.analysis.analyse import analyse as understand
+    from pml.domain.tools import Catalog, Tool
+
+    named = understand(source, Catalog({})).structure.tools()
+    servers: dict[str, list[Tool]] = {}
+    for tool_id in named:
+        server, _, name = tool_id.partition(":")
+        servers.setdefault(server, []).append(Tool(server=server, name=name))
+    return understand(source, Catalog(servers))
+
+
+async def _checked(source: str, config: Path, data_dir: Path | None) -> "Program":
+    """The program against what its servers offer; one that fails is named on stderr."""
     async with opened(config=config, data_dir=data_dir) as bench:
-        return await bench.act.analyse(source)
+        program = await bench.act.analyse(source)
+        for server in bench.upstreams.status():
+            if server.error:
+                note(f"pml: server {server.name!r}: {server.error}")
+        return program

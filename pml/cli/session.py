@@ -26,12 +26,14 @@ LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run one command to its end; Ctrl-C closes what is open, then exits with 130."""
-    _configure_log(os.environ.get("PML_LOG", "warning"))
     try:
+        _configure_log(os.environ.get("PML_LOG", "warning"))
         return asyncio.run(work)
     except KeyboardInterrupt:
         note("pml: interrupted; `pml runs` shows how the run was left")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
+    finally:
+        work.close()  # it never started if the log could not be set up
 
 
 @asynccontextmanager
@@ -65,12 +67,29 @@ def configured(
     """Options first, then the environment, then the files of the current folder."""
     from pml.serve.compose import settings_from_env
 
-    return settings_from_env(
+    settings = settings_from_env(
         os.environ,
         config=config or _if_there("mcp.json"),
         permissions=permissions or _if_there("permissions.yaml"),
         data_dir=data_dir,
     )
+    _check_data_dir(settings.data_dir)
+    return settings
+
+
+def _check_data_dir(folder: Path) -> None:
+    """Refuse a folder that cannot be one, before the database stumbles over it.
+
+    Raises:
+        ConfigError: it is a file, or lies where we may not write.
+    """
+    from pml.errors import ConfigError
+
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        problem = "cannot be written" if nearest.is_dir() else "is no folder"
+        message = f"{nearest} {problem}: name another folder with --data-dir or PML_DATA_DIR"
+        raise ConfigError(str(folder), message)
 
 
 def _ignore(event: "Event") -> None:
@@ -96,7 +115,8 @@ def _configure_log(level: str) -> None:
     from pml.errors import ConfigError
 
     if level.lower() not in LOG_LEVELS:
-        raise ConfigError("PML_LOG", f"found {level!r}; expected one of: {', '.join(LOG_LEVELS)}")
+        message = f"found {level!r}; expected one of: {', '.join(LOG_LEVELS)}"
+        raise ConfigError("PML_LOG", message)
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
