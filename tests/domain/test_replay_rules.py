@@ -307,3 +307,17 @@ def test_a_program_that_does_less_than_its_log_diverges_when_it_is_idle() -> Non
     assert replay.next_input() is None
     with pytest.raises(DivergedError, match="decision d1 = true, the program did nothing"):
         replay.idle()
+
+
+def test_another_branch_or_another_place_diverges() -> None:
+    ledger = Ledger()
+    ledger.decide("d1", "true", 0)
+    ledger.reach("l1", 0)
+    with pytest.raises(DivergedError, match="d1 = true, the program did decision d1 = false"):
+        Replay(ledger.records).decide("d1", "false")
+    with pytest.raises(DivergedError, match="d1 = true, the program did reaching l1"):
+        Replay(ledger.records).reach("l1")
+    replay = Replay(ledger.records)
+    replay.decide("d1", "true")
+    with pytest.raises(DivergedError, match="reaching l1, the program did reaching l2"):
+        replay.reach("l2")
