@@ -118,7 +118,7 @@ async def _after(bench: "Workbench", response: "ExecuteResponse", say: Say) -> N
     from pml.cli.render_trace import render_timeline
 
     traces = await bench.store.traces.of_run(response.workflow_id or "")
-    if traces:
+    if traces and traces[-1].task_results:
         _title(say, "4. The trace that it left: what ran when, and what overlapped")
         say(render_timeline(traces[-1], width=width()))
 

@@ -59,7 +59,7 @@ def _of_run(
 ) -> str:
     match event:
         case RunStarted():
-            return f"run {event.run_id} starts: {event.intent}"
+            return f"run {event.run_id} starts"
         case RunEnd():
             return f"run ends: {event.state}"
         case ApprovalRequired():
@@ -76,15 +76,16 @@ def _preview(value: object) -> str:
 
 
 class Progress:
-    """Writes each event as a line to ``write``; time counts from the run's first event."""
+    """Writes each event as a line to ``write``; time counts from each run's first event."""
 
     def __init__(self, write: Callable[[str], None], *, width: int) -> None:
         self._write = write
         self._width = width
-        self._started_at_ms: int | None = None
+        self._run_id: str | None = None
+        self._started_at_ms = 0
 
     def __call__(self, event: Event) -> None:
         """Write one event."""
-        if self._started_at_ms is None or isinstance(event, RunStarted):
-            self._started_at_ms = event.at_ms
+        if event.run_id != self._run_id:
+            self._run_id, self._started_at_ms = event.run_id, event.at_ms
         self._write(render_event(event, started_at_ms=self._started_at_ms, width=self._width))

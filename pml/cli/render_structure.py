@@ -26,6 +26,8 @@ from pml.domain.structure import (
     Task,
 )
 
+CATCH = "catch"
+"""Condition of the decision that a try with a catch is (SA-3)."""
 MAX_INDENT = 8
 """Levels of nesting that are shown by indentation."""
 
@@ -62,7 +64,8 @@ def _outline(structure: StaticStructure, width: int) -> str:
     for node in _in_source_order(structure):
         place = structure.locations.get(node.id)
         indent = "  " * min(depths.get(node.id, 0), MAX_INDENT)
-        rows.append((str(place.line) if place else "", node.id, indent + _label(node)))
+        line = str(place.line) if place and not isinstance(node, Join) else ""
+        rows.append((line, node.id, indent + _label(node)))
     if not rows:
         return ""
     after = {row[1]: _after(structure.edges, row[1]) for row in rows}
@@ -122,7 +125,7 @@ def _label(node: Node) -> str:
         case CapabilityCall():
             return f"capabilities.{node.capability_id}({_arguments(node.arguments)})"
         case Decision():
-            return f"decide {node.condition}"
+            return "try, or catch" if node.condition == CATCH else f"decide {node.condition}"
         case Fork():
             return f"fork ({node.combinator})"
         case Join():

@@ -12,8 +12,6 @@ from pml.domain.trace import ExecutionTrace, TaskResult
 MAX_ROWS = 60
 """Calls shown in full; `pml trace --json` has them all."""
 MIN_BAR = 16
-WORTH_SAYING = 1.05
-"""A speed-up below this is noise of the clock."""
 
 
 def render_trace(trace: ExecutionTrace, *, width: int) -> str:
@@ -25,16 +23,6 @@ def render_trace(trace: ExecutionTrace, *, width: int) -> str:
         _results(trace, width),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def speedup(trace: ExecutionTrace) -> float:
-    """Sum of the calls' durations over the time from the first start to the last end (EX-4)."""
-    tasks = trace.task_results
-    total = sum(task.duration_ms for task in tasks)
-    if not total:
-        return 1.0
-    start = min(task.started_at_ms for task in tasks)
-    return total / max(max(task.started_at_ms + task.duration_ms for task in tasks) - start, 1e-3)
 
 
 def _head(trace: ExecutionTrace, width: int) -> str:
@@ -50,7 +38,7 @@ def _head(trace: ExecutionTrace, width: int) -> str:
 
 
 def render_timeline(trace: ExecutionTrace, *, width: int) -> str:
-    """One bar per call over the time of the run, and what the overlap saved."""
+    """One bar per call, from the first start to the last end."""
     tasks = sorted(trace.task_results, key=lambda task: task.started_at_ms)
     if not tasks:
         return ""
@@ -69,18 +57,9 @@ def render_timeline(trace: ExecutionTrace, *, width: int) -> str:
         )
     if len(tasks) > MAX_ROWS:
         lines.append(f"... and {len(tasks) - MAX_ROWS} more calls: --json shows all")
-    lines.append(_overlap(trace, span))
+    total = sum(task.duration_ms for task in tasks)
+    lines.append(f"{duration(total)} of calls within {duration(span)}")
     return "\n".join(lines)
-
-
-def _overlap(trace: ExecutionTrace, span: float) -> str:
-    total = sum(task.duration_ms for task in trace.task_results)
-    return (
-        f"{duration(total)} of calls in {duration(span)}: {speedup(trace):.1f} times "
-        "as fast as one after the other"
-        if speedup(trace) > WORTH_SAYING
-        else f"{duration(total)} of calls in {duration(span)}, one after the other"
-    )
 
 
 def _scale(span: float, bar: int) -> str:

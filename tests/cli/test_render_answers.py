@@ -160,7 +160,7 @@ def test_events_count_from_the_start_of_the_run() -> None:
         )
     )
 
-    assert lines[0] == "     0 ms  run r1 starts: look"
+    assert lines[0] == "     0 ms  run r1 starts"
     assert lines[1] == "     5 ms  n1 -> fs:stat"
     assert lines[2].startswith('    17 ms  n1 <- fs:stat 12 ms: {"text": "xxx')
     assert all(len(line) <= 60 for line in lines)
