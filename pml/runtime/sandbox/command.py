@@ -16,6 +16,7 @@ _OPEN_FILES = 64
 """Deno boots with 20."""
 _PROCESSES = 64
 """Threads of a sandbox with a user id of its own; Deno boots with 8 on two cores."""
+_CPU_GRACE_S = 2
 _BLOCKED = "data:text/javascript,throw new Error('this module is not available in the sandbox')"
 _BUILTINS = """_http_agent _http_client _http_common _http_incoming _http_outgoing _http_server
  _stream_duplex _stream_passthrough _stream_readable _stream_transform _stream_wrap
@@ -64,21 +65,23 @@ def deno_environment(scratch: Path) -> dict[str, str]:
     }
 
 
-def resource_limits(limits: Limits, guards: Guards, *, own_uid: bool) -> dict[str, int]:
-    """Limits of the process, by their names in `resource`."""
+def resource_limits(limits: Limits, guards: Guards, *, own_uid: bool) -> dict[str, tuple[int, int]]:
+    """Soft and hard limits of the process, by their names in `resource`."""
     wanted = {"RLIMIT_CORE": 0}
     if guards.frozen_files:
         wanted["RLIMIT_FSIZE"] = _BOOT_FILE_BYTES
     if guards.data:
         wanted["RLIMIT_DATA"] = limits.data_mb * 1_000_000
-    if guards.cpu:
-        wanted["RLIMIT_CPU"] = limits.cpu_s
     if guards.open_files:
         wanted["RLIMIT_NOFILE"] = _OPEN_FILES
     if guards.processes and own_uid:
         # counts all processes of the user, so it binds only where the user is the sandbox's own
         wanted["RLIMIT_NPROC"] = _PROCESSES
-    return wanted
+    pairs = {name: (value, value) for name, value in wanted.items()}
+    if guards.cpu:
+        # SIGXCPU at the soft limit says why; a process that ignores it is killed at the hard one
+        pairs["RLIMIT_CPU"] = (limits.cpu_s, limits.cpu_s + _CPU_GRACE_S)
+    return pairs
 
 
 def hello(port: int, token: str, worker: str, *, limits: Limits, guards: Guards) -> dict[str, Any]:

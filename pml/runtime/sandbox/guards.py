@@ -19,8 +19,6 @@ class Guards(Record, frozen=True, kw_only=True):
     """``node:`` modules are mapped to nothing."""
     environment: bool = True
     """Nothing of our environment is handed on."""
-    scratch: bool = True
-    """A private DENO_DIR per process, removed with it."""
     frozen_files: bool = True
     """After warm-up no file can be written (RLIMIT_FSIZE 0)."""
     globals: bool = True

@@ -2,7 +2,7 @@
 
 A program of its own instead of a ``preexec_fn``, because code between fork and exec is
 unsafe in a process with threads.  Runs with ``python -I -S`` and imports nothing of PML.
-One argument, JSON: ``deno`` (path), ``argv``, ``env``, ``limits`` (name to value), ``uid``
+One argument, JSON: ``deno`` (path), ``argv``, ``env``, ``limits`` (name to soft and hard), ``uid``
 (or null), ``parent`` (pid whose death is ours, or null).
 """
 
@@ -28,7 +28,7 @@ def _become(plan: dict[str, Any]) -> None:
     # opened while we may still walk to it: the program need not be reachable for the new user
     deno = os.open(plan["deno"], os.O_RDONLY | os.O_CLOEXEC)
     for name, value in plan["limits"].items():
-        resource.setrlimit(getattr(resource, name), (value, value))
+        resource.setrlimit(getattr(resource, name), tuple(value))
     # a write past RLIMIT_FSIZE then fails, instead of ending the process
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     os.umask(0o077)

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -48,6 +48,9 @@ class SandboxPool:
 
     Invariant: ``size`` processes are warm or on their way, apart from the moment between a
     checkout and the first turn of its program, which is not disturbed by a start-up.
+
+    ``guards``, ``environment`` (variables that sandboxes find besides ours) and ``own_uid``
+    (what a pool before found out) are for the self-test alone.
     """
 
     def __init__(
@@ -59,6 +62,8 @@ class SandboxPool:
         deno: Path | None = None,
         scratch: Path | None = None,
         guards: Guards = ALL_GUARDS,
+        environment: Mapping[str, str] | None = None,
+        own_uid: bool | None = None,
     ) -> None:
         self._limits = limits
         self._reaper = reaper
@@ -66,6 +71,10 @@ class SandboxPool:
         self._deno = deno
         self._scratch_wanted = scratch
         self._guards = guards
+        self._own_uid = own_uid
+        self._environment = dict(environment or {})
+        if not guards.environment:
+            self._environment |= os.environ
         self._warm: deque[asyncio.Task[Sandbox]] = deque()
         self._refills: set[asyncio.Task[None]] = set()
         self._spawning = asyncio.Semaphore(_SPAWNS_AT_ONCE)
@@ -75,7 +84,7 @@ class SandboxPool:
         self._base = Path()
         self._deno_path = Path()
         self._worker = ""
-        self.tier = Tier(root=False, own_uid=False, tmpfs=False, linux=True)
+        self.tier = Tier(own_uid=False, tmpfs=False)
         """Which layers hold on this machine; known once the pool is open."""
 
     @property
@@ -99,14 +108,8 @@ class SandboxPool:
         host = self._base / _HOST.name
         host.write_bytes(_HOST.read_bytes())
         host.chmod(0o444)
-        reason = await probe_own_uid(self._deno_path) if self._guards.uid else "switched off"
-        self.tier = Tier(
-            root=os.geteuid() == 0,
-            own_uid=not reason,
-            tmpfs=tmpfs,
-            linux=sys.platform == "linux",
-            reason=reason,
-        )
+        reason = await self._why_no_own_uid()
+        self.tier = Tier(own_uid=not reason, tmpfs=tmpfs, reason=reason)
         self._refill()
         return self
 
@@ -143,6 +146,13 @@ class SandboxPool:
             yield sandbox
         finally:
             await sandbox.kill()
+
+    async def _why_no_own_uid(self) -> str:
+        if not self._guards.uid:
+            return "switched off"
+        if self._own_uid is None:
+            return await probe_own_uid(self._deno_path)
+        return "" if self._own_uid else "found out before"
 
     async def _take(self) -> Sandbox:
         while True:
@@ -189,7 +199,7 @@ class SandboxPool:
             "argv": command.deno_arguments(
                 self.port, self._base / _HOST.name, limits=self._limits, guards=self._guards
             ),
-            "env": command.deno_environment(scratch),
+            "env": self._environment | command.deno_environment(scratch),
             "limits": command.resource_limits(
                 self._limits, self._guards, own_uid=self.tier.own_uid
             ),

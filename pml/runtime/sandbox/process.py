@@ -71,7 +71,8 @@ class Sandbox:
         self._process = process
         self._limits = limits
         self._guards = guards
-        self._scratch = scratch
+        self.scratch = scratch
+        """Its DENO_DIR, the one place where it finds files of its own."""
         self._reaper = reaper
         self._channel: Channel | None = None
         self._output = bytearray()
@@ -94,6 +95,7 @@ class Sandbox:
 
     def start(self, program: StartInput) -> None:
         """Put the program in; what it does arrives as turns."""
+        self._settled = False
         self._send(program)
 
     def deliver(self, outcome: DeliverInput) -> None:
@@ -133,7 +135,7 @@ class Sandbox:
             if self._guards.frozen_files:
                 # only now: Deno keeps the program's own translation, and retries for 150 ms
                 # where it cannot
-                asyncio.get_running_loop().call_soon(freeze_files, self.pid, self._scratch)
+                asyncio.get_running_loop().call_soon(freeze_files, self.pid, self.scratch)
         return turn
 
     def _check(self, turn: Turn) -> None:
@@ -172,7 +174,7 @@ class Sandbox:
         if self._channel is not None:
             self._channel.close()
         self._reaper.release(self.pid)
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        shutil.rmtree(self.scratch, ignore_errors=True)
         self.first_turn.set()
 
     async def _violation(self, detail: str) -> SandboxDiedError:

@@ -30,11 +30,12 @@ _log = structlog.get_logger()
 class Tier(Record, frozen=True, kw_only=True):
     """Which of the layers hold that depend on the machine."""
 
-    root: bool
     own_uid: bool
     """Each sandbox runs as a user of its own, so limits per user bind it alone."""
     tmpfs: bool
-    linux: bool
+    """Scratch directories lie in memory."""
+    parent_death: bool = sys.platform == "linux"
+    """The kernel kills sandboxes when we die; elsewhere the reaper alone does."""
     reason: str = ""
     """Why a layer is missing."""
 
@@ -42,7 +43,7 @@ class Tier(Record, frozen=True, kw_only=True):
         """One line for people."""
         user = "a user id of its own" if self.own_uid else "our user id"
         space = "memory" if self.tmpfs else "the temporary directory"
-        kernel = "" if self.linux else "; no PDEATHSIG outside Linux"
+        kernel = "" if self.parent_death else "; no PDEATHSIG outside Linux"
         why = f" ({self.reason})" if self.reason else ""
         return f"each sandbox runs under {user}{why}, its scratch space in {space}{kernel}"
 

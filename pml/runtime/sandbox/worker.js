@@ -318,6 +318,7 @@ function start(input) {
   seedRandom(input.seed);
   startedAt = now;
   headLength = indexOf(input.module, HEAD_END) + HEAD_END.length;
+  settled = false;
   const args = parse(input.arguments);
   const source = construct(NativeBlob, [[input.module], { type: "application/typescript" }]);
   moduleUrl = makeUrl(source);
