@@ -5,6 +5,7 @@ and nothing else::
 
     PmlError
     ├── ConfigError            mcp.json, permissions.yaml, environment: file, line, expectation
+    ├── DagError               an explicit workflow that cannot be compiled
     ├── StoreError             the database cannot be had or was lost
     │   ├── EmbeddedPostgresError
     │   ├── SchemaTooNewError  an older program met a newer database
@@ -35,6 +36,14 @@ class ConfigError(PmlError):
         super().__init__(f"{where}: {message}")
         self.source = source
         self.line = line
+
+
+class DagError(PmlError):
+    """An explicit workflow contradicts itself; the message says which task and what to change."""
+
+    def __init__(self, task_id: str, message: str) -> None:
+        super().__init__(f"task {task_id!r}: {message}")
+        self.task_id = task_id
 
 
 class StoreError(PmlError):

@@ -156,6 +156,8 @@ class StaticStructure(Record, frozen=True, kw_only=True):
     """False when a call was found whose tool cannot be known."""
     parameters: tuple[str, ...] = ()
     """Names of the inputs that the code reads, in order of first use."""
+    variables: tuple[str, ...] = ()
+    """Those of them that the code reads as variables of its own scope, not as ``args.x``."""
     layers: tuple[tuple[CallSite, ...], ...] = ()
     """Call sites by depth in the flow: the longest path without back edges."""
     locations: dict[str, Location] = {}  # noqa: RUF012

@@ -1,0 +1,200 @@
+"""TypeScript to static structure and instrumented code: the whole of analysis in order.
+
+Parse, bind names, find the calls, build control flow, draw it, trace values, splice.
+"""
+
+from dataclasses import dataclass
+
+from pml.analysis.arguments import Arguments
+from pml.analysis.calls import ANY_TOOL, Calls, Kind, Site
+from pml.analysis.diagnose import (
+    Reporter,
+    errors_first,
+    report_calls,
+    report_flow,
+    report_refused,
+    report_syntax,
+)
+from pml.analysis.edges import Drawn, draw
+from pml.analysis.functions import Functions
+from pml.analysis.graph import Point, Role
+from pml.analysis.inputs import inputs
+from pml.analysis.live import Live
+from pml.analysis.origins import Tracer
+from pml.analysis.provides import dataflow_edges, schema_edges
+from pml.analysis.prune import kept_points
+from pml.analysis.scope import Scopes
+from pml.analysis.splice import instrument
+from pml.analysis.statements import Statements
+from pml.analysis.syntax import MAX_DEPTH, Source
+from pml.domain.limits import Limits
+from pml.domain.program import Diagnostic, Program, Severity
+from pml.domain.structure import (
+    Argument,
+    CapabilityCall,
+    Decision,
+    Fork,
+    Join,
+    Location,
+    Loop,
+    Node,
+    StaticStructure,
+    Task,
+)
+from pml.domain.tools import Catalog
+
+_EMPTY = StaticStructure(nodes=(), edges=(), complete=True)
+ANY_SERVER = "*"
+"""Among the servers that a source names: it may use every server there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A source that parses, with what its names mean."""
+
+    source: Source
+    scopes: Scopes
+    functions: Functions
+    calls: Calls
+
+
+def analyse(source: str, catalog: Catalog, *, limits: Limits = Limits()) -> Program:  # noqa: B008  # frozen
+    """Understand a program before it runs; never raises.
+
+    What is wrong with the source is said in the diagnostics; with an error among them the
+    program has no instrumented code, and with a syntax error no structure either.
+    """
+    text, refusal = _readable(source, limits)
+    if refusal is not None:
+        return Program(source=text, structure=_EMPTY, instrumented="", diagnostics=(refusal,))
+    parsed = Source(text)
+    report = Reporter(parsed)
+    if _unparsed(parsed, report):
+        found = tuple(errors_first(report.found))
+        return Program(source=text, structure=_EMPTY, instrumented="", diagnostics=found)
+    return _analyse(_read(parsed), text, catalog, report)
+
+
+def referenced_servers(source: str) -> tuple[str, ...]:
+    """The servers that the source names, in order of first use, before any is connected.
+
+    `ANY_SERVER` stands among them if the source may use others; nothing is found in a source
+    that does not parse.
+    """
+    text, refusal = _readable(source, Limits())
+    if refusal is not None:
+        return ()
+    parsed = Source(text)
+    if _unparsed(parsed, Reporter(parsed)):
+        return ()
+    calls = _read(parsed).calls
+    named = [
+        ANY_SERVER if site.handle.server is None else site.handle.server
+        for site in calls.sites
+        if site.handle.kind is not Kind.CAPABILITY
+    ]
+    return tuple(dict.fromkeys([*named, *([ANY_SERVER] if calls.leaks else [])]))
+
+
+def _readable(source: str, limits: Limits) -> tuple[str, Diagnostic | None]:
+    """The source as text that can be encoded, and why it is refused, if it is."""
+    text = source.encode("utf-8", "replace").decode()
+    size = len(text.encode())
+    message = ""
+    if text != source:
+        message = "the source is not valid Unicode: it holds half of a surrogate pair"
+        code = "not-unicode"
+    elif size > limits.source_bytes:
+        message = (
+            f"the source has {size:,} bytes, the limit is {limits.source_bytes:,} (source_bytes): "
+            "move data out of the code into args, or read it with a tool"
+        )
+        code = "too-large"
+    if not message:
+        return text, None
+    place = text[:80].splitlines()[0] if text.strip() else ""
+    return text, Diagnostic(
+        severity=Severity.ERROR, code=code, message=message, line=1, column=1, text=place
+    )
+
+
+def _unparsed(source: Source, report: Reporter) -> bool:
+    """Whether the source cannot be analysed further; the reasons are reported."""
+    report_syntax(source, report)
+    if source.too_deep is not None:
+        message = (
+            f"nested more than {MAX_DEPTH} levels deep: split the expression with variables, "
+            "or read the data with a tool"
+        )
+        at = source.too_deep
+        report.at(at, at + 1, Severity.ERROR, "too-deep", message)
+    return bool(report.found)
+
+
+def _read(source: Source) -> _Read:
+    scopes = Scopes(source)
+    functions = Functions(source, scopes)
+    return _Read(source, scopes, functions, Calls(source, scopes, functions))
+
+
+def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Program:
+    source, scopes, calls = read.source, read.scopes, read.calls
+    report_refused(source, scopes, report)
+    live = Live(source, scopes, read.functions, calls)
+    flow = Statements(
+        source=source, scopes=scopes, functions=read.functions, calls=calls, live=live
+    )
+    end = flow.program()
+    for site in calls.sites:
+        flow.add_unreached(site)
+    drawn = draw(flow.graph, kept_points(flow.graph, end), flow.joins)
+    ids = {point.site: point.id for point in drawn.points if point.site is not None}
+    tracer = Tracer(source, scopes, read.functions, calls)
+    tracer.prepare()
+    arguments = Arguments(source, scopes, tracer, ids)
+    given = {site: arguments.of(site) for site in calls.sites}
+    report_calls(source, calls, catalog, given, report)
+    report_flow(flow.unreachable, flow.unawaited(), report)
+    provided = dataflow_edges(arguments.flows, ids, catalog)
+    known = {(edge.source, edge.target) for edge in provided}
+    provided += schema_edges(flow.graph, catalog, known)
+    read_inputs = inputs(source, scopes)
+    place = {point.id: index for index, point in enumerate(drawn.points)}
+    provided.sort(key=lambda edge: (place[edge.target], place[edge.source]))
+    structure = StaticStructure(
+        nodes=tuple(_node(point, given) for point in drawn.points),
+        edges=(*drawn.edges, *provided),
+        complete=calls.complete,
+        parameters=read_inputs.names,
+        variables=read_inputs.variables,
+        layers=drawn.layers,
+        locations=_locations(source, drawn),
+    )
+    found = tuple(errors_first(report.found))
+    failed = any(diagnostic.severity is Severity.ERROR for diagnostic in found)
+    instrumented = "" if failed else instrument(source, calls, drawn.points)
+    return Program(source=text, structure=structure, instrumented=instrumented, diagnostics=found)
+
+
+def _node(point: Point, given: dict[Site, dict[str, Argument]]) -> Node:
+    if point.site is not None:
+        if point.site.handle.kind is Kind.CAPABILITY:
+            name = point.site.handle.name or ANY_TOOL
+            return CapabilityCall(id=point.id, capability_id=name, arguments=given[point.site])
+        return Task(id=point.id, tool=point.label, arguments=given[point.site])
+    if point.role is Role.DECISION:
+        return Decision(id=point.id, condition=point.label)
+    if point.role is Role.FORK:
+        return Fork(id=point.id, combinator=point.label)
+    if point.role is Role.JOIN:
+        return Join(id=point.id)
+    return Loop(id=point.id, condition=point.label)
+
+
+def _locations(source: Source, drawn: Drawn) -> dict[str, Location]:
+    found: dict[str, Location] = {}
+    for point in drawn.points:
+        node = point.syntax
+        line, column = source.position(node.start)
+        found[point.id] = Location(line=line, column=column, start=node.start, end=node.end)
+    return found

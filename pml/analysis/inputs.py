@@ -1,0 +1,122 @@
+"""The program's inputs: which names it reads from outside, and which of them it can do without."""
+
+from dataclasses import dataclass
+
+from pml.analysis.globals import ABSENT, ARGS, STANDARD
+from pml.analysis.literals import key_name
+from pml.analysis.scope import Scopes, pattern_names
+from pml.analysis.syntax import Source, Syntax, wrapped
+
+_COPING = frozenset({"??", "||", "&&", "!", "typeof", "??=", "||=", "===", "!==", "==", "!="})
+"""Operators that code uses on a value that may be absent."""
+_CONDITIONS = frozenset({"if_statement", "ternary_expression", "while_statement"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """One place that reads an input; ``names`` are what then stands for it."""
+
+    node: Syntax
+    name: str
+    names: tuple[Syntax, ...] = ()
+    has_default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Names of inputs in order of first use.
+
+    ``variables`` are read as variables, ``optional`` are used in a way that copes without
+    them, ``whole`` says that ``args`` itself is used, so that every name in it may matter.
+    """
+
+    names: tuple[str, ...]
+    variables: tuple[str, ...]
+    optional: tuple[str, ...]
+    whole: bool
+
+
+def inputs(source: Source, scopes: Scopes) -> Inputs:
+    """What the source reads from outside."""
+    uses: list[_Use] = []
+    variables: list[str] = []
+    for name, nodes in scopes.free.items():
+        if name not in STANDARD and name not in ABSENT:
+            variables.append(name)
+            uses += [_Use(node, name) for node in nodes]
+    whole = False
+    for node in scopes.free.get(ARGS, ()):
+        found = _read_from(source, node)
+        whole = whole or found is None
+        uses += found or []
+    uses.sort(key=lambda use: use.node.start)
+    return Inputs(
+        names=tuple(dict.fromkeys(use.name for use in uses)),
+        variables=tuple(dict.fromkeys(u.name for u in uses if u.name in set(variables))),
+        optional=tuple(dict.fromkeys(use.name for use in uses if _copes(use, scopes))),
+        whole=whole,
+    )
+
+
+def first_use(source: Source, scopes: Scopes, name: str) -> Syntax | None:
+    """Where the source first reads the input."""
+    places = list(scopes.free.get(name, ()))
+    for node in scopes.free.get(ARGS, ()):
+        places += [use.node for use in _read_from(source, node) or () if use.name == name]
+    return min(places, key=lambda node: node.start, default=None)
+
+
+def _read_from(source: Source, node: Syntax) -> list[_Use] | None:
+    """What one use of ``args`` reads; None if it is used as a whole."""
+    place = wrapped(node)
+    parent = place.parent
+    if parent is None:
+        return None
+    if parent.kind == "member_expression" and parent.get("object") is place:
+        return [_Use(parent, key_name(source, parent["property"]) or "")]
+    if parent.kind == "subscript_expression" and parent.get("object") is place:
+        name = key_name(source, parent["index"]) if parent["index"].kind == "string" else None
+        return None if name is None else [_Use(parent, name)]
+    if parent.kind == "variable_declarator" and parent["name"].kind == "object_pattern":
+        return _destructured(source, parent["name"])
+    return None
+
+
+def _destructured(source: Source, pattern: Syntax) -> list[_Use] | None:
+    uses: list[_Use] = []
+    for child in pattern.children:
+        if child.kind == "rest_pattern":
+            return None
+        key = child.get("key") or child.get("left") or child
+        name = key_name(source, key)
+        if name is None:
+            return None
+        targets = list(pattern_names(source, child))
+        has_default = any(default is not None for _target, _path, default in targets)
+        uses.append(_Use(child, name, tuple(t for t, _path, _default in targets), has_default))
+    return uses
+
+
+def _copes(use: _Use, scopes: Scopes) -> bool:
+    """Whether the code is written for the case that the input is absent."""
+    if use.has_default or _is_checked(use.node):
+        return True
+    names = list(use.names)
+    parent = wrapped(use.node).parent
+    if parent is not None and parent.kind == "variable_declarator":
+        names.append(parent["name"])
+    bindings = [scopes.targets[name] for name in names if name in scopes.targets]
+    return any(_is_checked(later) for binding in bindings for later in binding.uses)
+
+
+def _is_checked(node: Syntax) -> bool:
+    place = wrapped(node)
+    parent = place.parent
+    if parent is None:
+        return False
+    if parent.get("object") is place and "optional_chain" in parent.fields:
+        return True
+    is_condition = parent.get("condition") in {place, node}
+    if parent.kind in _CONDITIONS and is_condition:
+        return True
+    return parent.get("right") is not place and bool(_COPING & set(parent.tokens))

@@ -1,0 +1,135 @@
+"""Values written in the source: strings, numbers and JSON made of them."""
+
+import re
+from typing import Any, Final
+
+from pml.analysis.syntax import Source, Syntax, bare
+
+_ESCAPE = re.compile(
+    r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|[\s\S]))"
+)
+_SINGLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+_LINE_ENDS = {"\n", "\r\n", "\r", "\u2028", "\u2029"}
+_SAFE_INTEGER = 2**53
+_HIGHEST = 0x10FFFF
+
+
+class NotLiteral:
+    """The type of `NOT_LITERAL`, which JSON null cannot stand for."""
+
+
+NOT_LITERAL: Final = NotLiteral()
+
+
+def unescape(text: str) -> str:
+    """The value of the inside of a string literal; surrogate pairs are joined."""
+    if "\\" not in text:
+        return text
+    value = _ESCAPE.sub(_unescape_one, text)
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _unescape_one(match: "re.Match[str]") -> str:
+    code = match[1] or match[2] or match[3]
+    if code is not None:
+        return chr(min(int(code, 16), _HIGHEST))
+    if match[4] in _LINE_ENDS:
+        return ""
+    return _SINGLE.get(match[4], match[4])
+
+
+def string_value(source: Source, node: Syntax) -> str | None:
+    """The value of a string or of a template without substitutions, else None."""
+    if node.kind == "string":
+        return unescape(source.text(node)[1:-1])
+    if node.kind == "template_string":
+        if any(child.kind == "template_substitution" for child in node.children):
+            return None
+        return unescape(source.text(node)[1:-1].replace("\r\n", "\n"))
+    return None
+
+
+def key_name(source: Source, key: Syntax) -> str | None:
+    """The name that a property key stands for; None for a computed one."""
+    if key.kind == "string":
+        return string_value(source, key)
+    if key.kind == "number":
+        value = _number(source.text(key))
+        return None if isinstance(value, NotLiteral) else str(value)
+    if key.kind == "computed_property_name":
+        return string_value(source, bare(key.children[0])) if key.children else None
+    return unescape(source.text(key))
+
+
+def literal(source: Source, node: Syntax) -> Any:  # noqa: ANN401  # any JSON value
+    """The JSON value that the expression writes down, or `NOT_LITERAL`."""
+    node = bare(node)
+    kind = node.kind
+    if kind in {"string", "template_string"}:
+        text = string_value(source, node)
+        return NOT_LITERAL if text is None else text
+    if kind == "number":
+        return _number(source.text(node))
+    if kind in _CONSTANTS:
+        return _CONSTANTS[kind]
+    if kind == "unary_expression":
+        return _signed(source, node)
+    if kind == "array":
+        return _array(source, node)
+    if kind == "object":
+        return _object(source, node)
+    return NOT_LITERAL
+
+
+_CONSTANTS = {"true": True, "false": False, "null": None}
+
+
+def _number(text: str) -> "int | float | NotLiteral":
+    text = text.replace("_", "")
+    try:
+        if text[:2].lower() in {"0x", "0o", "0b"}:
+            value = float(int(text, 0))
+        elif text.endswith("n"):
+            return NOT_LITERAL
+        else:
+            value = float(text)
+    except (ValueError, OverflowError):
+        return NOT_LITERAL
+    if value.is_integer() and abs(value) <= _SAFE_INTEGER:
+        return int(value)
+    return value if abs(value) != float("inf") else NOT_LITERAL
+
+
+def _signed(source: Source, node: Syntax) -> "int | float | NotLiteral":
+    value = literal(source, node["argument"]) if "argument" in node.fields else NOT_LITERAL
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return NOT_LITERAL
+    if "-" in node.tokens:
+        return -value if value != 0 else NOT_LITERAL
+    return value if "+" in node.tokens else NOT_LITERAL
+
+
+def _array(source: Source, node: Syntax) -> "list[Any] | NotLiteral":
+    if any(child.index != place for place, child in enumerate(node.children)):
+        return NOT_LITERAL  # a hole
+    values = [literal(source, child) for child in node.children]
+    return NOT_LITERAL if NOT_LITERAL in values else values
+
+
+def _object(source: Source, node: Syntax) -> "dict[str, Any] | NotLiteral":
+    found: dict[str, Any] = {}
+    for child in node.children:
+        name = key_name(source, child["key"]) if child.kind == "pair" else None
+        value = literal(source, child["value"]) if name is not None else NOT_LITERAL
+        if name is None or value is NOT_LITERAL or name == "__proto__":
+            return NOT_LITERAL
+        found[name] = value
+    return found
+
+
+def clause_outcome(source: Source, clause: Syntax) -> str:
+    """The outcome that a clause of a switch stands for: ``case:x`` or ``default``."""
+    if clause.kind == "switch_default":
+        return "default"
+    text = string_value(source, bare(clause["value"]))
+    return f"case:{source.text(clause['value']) if text is None else text}"

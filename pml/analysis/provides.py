@@ -1,0 +1,91 @@
+"""``provides`` edges: what flows from one call into another, or could by the schemas (SA-3)."""
+
+from collections.abc import Mapping
+
+from pml.analysis.calls import Site
+from pml.analysis.graph import Graph, Point, Role, Way
+from pml.analysis.schemas import coverage, properties, shared_fields
+from pml.domain.structure import SPREAD, Coverage, Edge, EdgeType, Evidence
+from pml.domain.tools import Catalog, Tool
+
+_Latest = dict[str, frozenset[int]]
+"""By tool, the call sites whose result is the latest one of that tool."""
+
+
+def dataflow_edges(
+    flows: Mapping[Site, Mapping[str, set[str]]], ids: Mapping[Site, str], catalog: Catalog
+) -> list[Edge]:
+    """An edge for every result that flows into a call's arguments."""
+    return [
+        Edge(
+            source=producer,
+            target=ids[site],
+            type=EdgeType.PROVIDES,
+            coverage=_covered(catalog.find(site.handle.tool), fields),
+            evidence=Evidence.DATAFLOW,
+        )
+        for site, producers in flows.items()
+        for producer, fields in producers.items()
+    ]
+
+
+def _covered(tool: Tool | None, fields: set[str]) -> Coverage | None:
+    if tool is None:
+        return None
+    if SPREAD in fields:
+        fields = fields | set(properties(tool.input_schema))
+    return coverage(tool, fields)
+
+
+def schema_edges(graph: Graph, catalog: Catalog, known: set[tuple[str, str]]) -> list[Edge]:
+    """An edge where an earlier call's output has a field that a later one takes.
+
+    ``known`` are the pairs that have a dataflow edge.  Of several calls of one tool only the
+    latest before the consumer provides, so that edges stay few in long programs.
+    """
+    latest: dict[int, _Latest] = {}
+    edges: list[Edge] = []
+    for number in graph.forward_order():
+        here = latest.pop(number, {})
+        point = graph.points[number]
+        if point is not None and point.role is Role.TASK:
+            edges += _into(graph, point, here, catalog, known)
+            tool = catalog.find(point.label)
+            if tool is not None and properties(tool.output_schema):
+                here = {**here, tool.id: frozenset({number})}
+        for arrow in graph.arrows[number]:
+            if arrow.way is not Way.BACK:
+                latest[arrow.target] = _merged(latest.get(arrow.target), here)
+    return edges
+
+
+def _into(
+    graph: Graph, point: Point, latest: _Latest, catalog: Catalog, known: set[tuple[str, str]]
+) -> list[Edge]:
+    consumer = catalog.find(point.label)
+    if consumer is None:
+        return []
+    edges: list[Edge] = []
+    for tool_id, numbers in latest.items():
+        producer = catalog.find(tool_id)
+        fields = [] if producer is None else shared_fields(producer, consumer)
+        for number in sorted(numbers) if fields else ():
+            source = graph.points[number]
+            if source is not None and (source.id, point.id) not in known:
+                edges.append(
+                    Edge(
+                        source=source.id,
+                        target=point.id,
+                        type=EdgeType.PROVIDES,
+                        coverage=coverage(consumer, fields),
+                        evidence=Evidence.SCHEMA,
+                    )
+                )
+    return edges
+
+
+def _merged(first: _Latest | None, second: _Latest) -> _Latest:
+    if first is None or first is second:
+        return second
+    none: frozenset[int] = frozenset()
+    return {t: first.get(t, none) | second.get(t, none) for t in (*first, *second)}

@@ -1,0 +1,316 @@
+"""Bindings: which declaration a name refers to, and where its values come from.
+
+Every binding knows its definitions, each an expression and the path that destructuring takes
+into it, so that later passes can follow a value from where it is used to where it was made.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from pml.analysis.literals import key_name
+from pml.analysis.syntax import CLASSES, FUNCTIONS, Source, Syntax
+
+
+class Into(Enum):
+    """Steps of a path into a value that are neither a property name nor an index."""
+
+    ELEMENT = "some element"
+    REST = "what is left over"
+    UNKNOWN = "something made from it"
+
+
+Step = str | int | Into
+Path = tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definition:
+    """One place that gives a binding a value.
+
+    ``weak`` definitions add to a value (``list.push(x)``, ``o.p = x``) and replace nothing.
+    """
+
+    value: Syntax
+    path: Path
+    at: Syntax
+    weak: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Binding:
+    """One declared name.
+
+    ``assigned`` counts definitions that replace the value; a binding without initial value
+    that is assigned once counts as constant.
+    """
+
+    name: str
+    kind: str
+    scope: Syntax
+    node: Syntax
+    definitions: list[Definition] = field(default_factory=list)
+    uses: list[Syntax] = field(default_factory=list)
+
+    @property
+    def function(self) -> Syntax | None:
+        """The function that the name always stands for, if it does."""
+        strong = [d for d in self.definitions if not d.weak]
+        if len(strong) == 1 and not strong[0].path and strong[0].value.kind in FUNCTIONS:
+            return strong[0].value
+        return None
+
+
+_BLOCKS = frozenset(
+    {
+        "program",
+        "statement_block",
+        "for_statement",
+        "for_in_statement",
+        "switch_body",
+        "catch_clause",
+        "class_static_block",
+    }
+)
+_SCOPES = FUNCTIONS | CLASSES | _BLOCKS
+_ASSIGNED_FROM = frozenset({"assignment_expression", "augmented_assignment_expression"})
+_NAMES = ("identifier", "shorthand_property_identifier_pattern")
+_ADDING_METHODS = frozenset({"push", "unshift", "add", "set", "append", "splice", "fill"})
+
+
+class Scopes:
+    """All bindings of a source.
+
+    ``free`` holds the references that nothing declares, by name, in source order.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.tables: dict[Syntax, dict[str, Binding]] = {}
+        self.targets: dict[Syntax, Binding] = {}
+        """Identifiers that declare or assign, and what they stand for."""
+        self.bound: dict[Syntax, Binding] = {}
+        """Every reference that a declaration explains."""
+        self.free: dict[str, list[Syntax]] = {}
+        self.doubled: list[Syntax] = []
+        """Names declared a second time by ``let``, ``const`` or ``class`` in one scope."""
+        self._declare_all()
+        self._assign_all()
+        self._resolve_all()
+
+    def lookup(self, name: str, node: Syntax) -> Binding | None:
+        """The binding that ``name`` has at ``node``."""
+        for outer in node.ancestors():
+            table = self.tables.get(outer)
+            if table is not None and name in table:
+                return table[name]
+        return None
+
+    def binding(self, node: Syntax) -> Binding | None:
+        """What an identifier refers to; None if it is free."""
+        return self.bound.get(node)
+
+    # Declarations
+
+    def _declare(self, name: Syntax, kind: str, scope: Syntax) -> Binding:
+        text = self.source.text(name)
+        table = self.tables.setdefault(scope, {})
+        known = table.get(text)
+        if known is None:
+            known = table[text] = Binding(name=text, kind=kind, scope=scope, node=name)
+        elif "lexical" in {kind, known.kind}:
+            self.doubled.append(name)
+        self.targets[name] = known
+        return known
+
+    def _declare_all(self) -> None:
+        of = self.source.of_kinds
+        for node in of("variable_declarator"):
+            self._declare_variables(node)
+        for node in of("for_in_statement"):
+            if node.get("kind") is not None or {"const", "let", "var"} & set(node.tokens):
+                scope = _function_scope(node) if "var" in node.tokens else node
+                self._define(node["left"], node["right"], _element(node), node, "loop", scope)
+        for node in of(*FUNCTIONS):
+            self._declare_function(node)
+        for node in of("catch_clause"):
+            if "parameter" in node.fields:
+                for name, _path, _default in pattern_names(self.source, node["parameter"]):
+                    self._declare(name, "catch", node)
+        for node in of(*CLASSES, "enum_declaration"):
+            name = node.get("name")
+            if name is not None:
+                self._declare(name, "lexical", _scope_around(node))
+
+    def _declare_variables(self, node: Syntax) -> None:
+        declaration = node.parent
+        if declaration is None or "name" not in node.fields:
+            return
+        lexical = declaration.kind == "lexical_declaration"
+        scope = _scope_around(node) if lexical else _function_scope(node)
+        kind = "lexical" if lexical else "var"
+        self._define(node["name"], node.get("value"), (), node, kind, scope)
+
+    def _declare_function(self, node: Syntax) -> None:
+        name = node.get("name")
+        if name is not None and name.kind == "identifier":
+            is_declaration = node.kind.endswith("_declaration")
+            scope = _scope_around(node) if is_declaration else node
+            binding = self._declare(name, "function", scope)
+            binding.definitions.append(Definition(node, (), node))
+        for _position, pattern in parameters(node):
+            for target, _path, default in pattern_names(self.source, pattern):
+                binding = self._declare(target, "parameter", node)
+                if default is not None:
+                    binding.definitions.append(Definition(default, (), pattern, weak=True))
+
+    def _define(
+        self,
+        pattern: Syntax,
+        value: Syntax | None,
+        path: Path,
+        at: Syntax,
+        kind: str,
+        scope: Syntax,
+    ) -> None:
+        """Declare the names of ``pattern`` and say where their values come from."""
+        for target, inner, default in pattern_names(self.source, pattern):
+            if target.kind not in _NAMES:
+                continue
+            binding = self._declare(target, kind, scope)
+            if value is not None:
+                binding.definitions.append(Definition(value, path + inner, at))
+            if default is not None:
+                binding.definitions.append(Definition(default, (), at, weak=value is not None))
+
+    # Assignments and additions to values
+
+    def _assign_all(self) -> None:
+        for node in self.source.of_kinds(*_ASSIGNED_FROM):
+            weak = node.kind.startswith("augmented")
+            self._assign(node["left"], node["right"], (), node, weak=weak)
+        for node in self.source.of_kinds("for_in_statement"):
+            if node["left"] not in self.targets:
+                self._assign(node["left"], node["right"], _element(node), node, weak=False)
+        for node in self.source.of_kinds("call_expression"):
+            self._add_elements(node)
+
+    def _assign(
+        self, pattern: Syntax, value: Syntax, path: Path, at: Syntax, *, weak: bool
+    ) -> None:
+        for target, inner, default in pattern_names(self.source, pattern):
+            base, partial = _assigned_base(target)
+            if base is None or base in self.targets:
+                continue
+            binding = self.lookup(self.source.text(base), base)
+            if binding is None:
+                continue
+            if not partial:
+                self.targets[base] = binding
+            where = (*path, *inner) if not partial else (Into.UNKNOWN,)
+            binding.definitions.append(Definition(value, where, at, weak=weak or partial))
+            if default is not None:
+                binding.definitions.append(Definition(default, (), at, weak=True))
+
+    def _add_elements(self, call: Syntax) -> None:
+        """``list.push(x)`` adds to what ``list`` holds."""
+        callee = call.get("function")
+        arguments = call.get("arguments")
+        if callee is None or arguments is None or callee.kind != "member_expression":
+            return
+        owner, member = callee.get("object"), callee.get("property")
+        if owner is None or member is None or owner.kind != "identifier":
+            return
+        if self.source.text(member) not in _ADDING_METHODS:
+            return
+        binding = self.lookup(self.source.text(owner), owner)
+        if binding is not None and arguments.kind == "arguments":
+            for value in arguments.children:
+                added = Definition(value, (Into.UNKNOWN,), call, weak=True)
+                binding.definitions.append(added)
+
+    # References
+
+    def _resolve_all(self) -> None:
+        kinds = ("identifier", "shorthand_property_identifier")
+        for node in self.source.of_kinds(*kinds):
+            if node in self.targets:
+                continue
+            name = self.source.text(node)
+            binding = self.lookup(name, node)
+            if binding is None:
+                self.free.setdefault(name, []).append(node)
+            else:
+                self.bound[node] = binding
+                binding.uses.append(node)
+
+
+def parameters(function: Syntax) -> list[tuple[int, Syntax]]:
+    """The patterns of a function's parameters with their positions."""
+    single = function.get("parameter")
+    if single is not None:
+        return [(0, single)]
+    listed = function.get("parameters")
+    children = [] if listed is None else listed.children
+    return [(index, child) for index, child in enumerate(children)]
+
+
+def pattern_names(
+    source: Source, pattern: Syntax
+) -> Iterator[tuple[Syntax, Path, Syntax | None]]:
+    """Targets of a pattern: the name or member, the path to its value, its default."""
+    stack: list[tuple[Syntax, Path, Syntax | None]] = [(pattern, (), None)]
+    while stack:
+        node, path, default = stack.pop()
+        kind = node.kind
+        if kind in {"object_pattern", "array_pattern"}:
+            inside = [(child, (*path, _step(source, node, child)), None) for child in node.children]
+            stack.extend(reversed(inside))
+        elif kind == "pair_pattern":
+            stack.append((node["value"], path, default))
+        elif kind in {"object_assignment_pattern", "assignment_pattern"}:
+            stack.append((node["left"], path, node.get("right")))
+        elif kind in {"required_parameter", "optional_parameter"} and "pattern" in node.fields:
+            stack.append((node["pattern"], path, node.get("value")))
+        elif kind == "rest_pattern" and node.children:
+            stack.append((node.children[0], path, default))
+        else:
+            yield node, path, default
+
+
+def _step(source: Source, pattern: Syntax, child: Syntax) -> Step:
+    """How the value of a child of a pattern is reached from the whole."""
+    if child.kind == "rest_pattern":
+        return Into.REST
+    if pattern.kind == "array_pattern":
+        return child.index
+    if child.kind == "object_assignment_pattern":
+        child = child["left"]
+    name = key_name(source, child["key"] if child.kind == "pair_pattern" else child)
+    return Into.UNKNOWN if name is None else name
+
+
+def _assigned_base(target: Syntax) -> tuple[Syntax | None, bool]:
+    """The variable that an assignment changes, and whether it changes only a part of it."""
+    partial = False
+    while target.kind in {"member_expression", "subscript_expression", "non_null_expression"}:
+        target = target.children[0]
+        partial = True
+    if target.kind == "parenthesized_expression" and target.children:
+        return _assigned_base(target.children[0])
+    return (target, partial) if target.kind in _NAMES else (None, partial)
+
+
+def _element(loop: Syntax) -> Path:
+    """What a for-of or for-in loop takes from what it iterates over."""
+    return (Into.ELEMENT,) if "of" in loop.tokens else (Into.UNKNOWN,)
+
+
+def _scope_around(node: Syntax) -> Syntax:
+    return next(outer for outer in node.ancestors() if outer.kind in _SCOPES)
+
+
+def _function_scope(node: Syntax) -> Syntax:
+    return next(
+        outer for outer in node.ancestors() if outer.kind in FUNCTIONS or outer.kind == "program"
+    )
