@@ -187,7 +187,7 @@ class _Attempt:
         return RunPlan(
             run_id=self.run.id,
             start=StartInput(
-                module=module_text(self.kept.instrumented, self.structure.parameters),
+                module=module_text(self.kept.instrumented, self.structure.variables),
                 arguments=_json_object(self.kept.arguments),
                 seed=self.kept.seed,
                 now_ms=self.run.created_at_ms,
