@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 
 import msgspec
+import tree_sitter_typescript
+from tree_sitter import Language, Parser
+
 from pml.analysis.analyse import analyse
 from pml.analysis.parameters import bind
-
 from pml.domain.limits import Limits
-from pml.domain.program import Program
+from pml.domain.program import Program, Severity
 from pml.domain.structure import (
     Decision,
     EdgeType,
@@ -41,10 +43,10 @@ async def problems(case: Case, native: Native, pool: SandboxPool) -> list[str]:
     if program.errors:
         return [f"refused: {d.code} at line {d.line}: {d.message}" for d in program.errors]
     arguments, unbound = bind(program, dict(case.args))
-    found = [f"unbound: {d.message}" for d in unbound]
+    found = [f"unbound: {d.message}" for d in unbound if d.severity is Severity.ERROR]
     if program.instrumented.count("\n") != case.source.count("\n"):
         found.append("instrumentation changed the number of lines")
-    text = module_text(program.instrumented, program.structure.parameters)
+    text = module_text(program.instrumented, program.structure.variables)
     async with native.one_at_a_time:
         wanted = await play(case, native)
     got = await _play_in_sandbox(case, pool, text, arguments)
@@ -99,7 +101,7 @@ def mislabelled(program: Program, got: Observed) -> list[str]:
                 found.append(f"decision {item.site} ({node.condition}) = {item.outcome}")
         elif not isinstance(node, Fork | Loop):
             found.append(f"reached {item.site}, which is {node}")
-    return [*found, *_without_decision(structure, got)]
+    return [*found, *_without_decision(program, got)]
 
 
 def _may_decide(structure: StaticStructure, made: DecisionMade) -> bool:
@@ -117,19 +119,48 @@ def _may_decide(structure: StaticStructure, made: DecisionMade) -> bool:
     )
 
 
-def _without_decision(structure: StaticStructure, got: Observed) -> list[str]:
-    """Calls that ran although no decision that leads to them was taken that way before."""
+def _without_decision(program: Program, got: Observed) -> list[str]:
+    """Sites that were reached although no decision that leads to them went that way before.
+
+    Sites in functions are left out: the structure draws them where the function is first
+    called, and it may be called again elsewhere (SA-3: they appear once).
+    """
     before: dict[str, set[tuple[str, str]]] = {}
-    for edge in structure.edges:
-        if edge.type in (EdgeType.SEQUENCE, EdgeType.CONDITIONAL, EdgeType.CONTAINS):
-            condition = (edge.source, edge.outcome or "") if edge.outcome else ("", "")
-            before.setdefault(edge.target, set()).add(condition)
+    for edge in program.structure.edges:
+        if edge.type is not EdgeType.PROVIDES:
+            before.setdefault(edge.target, set()).add((edge.source, edge.outcome or ""))
+    within = _sites_in_functions(program)
     taken: set[tuple[str, str]] = set()
     found = []
     for item in got.trail:
         if isinstance(item, DecisionMade):
             taken.add((item.site, item.outcome))
         wanted = before.get(item.site, set())
-        if wanted and ("", "") not in wanted and not wanted & taken:
+        conditional = wanted and all(outcome for _, outcome in wanted)
+        if conditional and not wanted & taken and item.site not in within:
             found.append(f"{item.site} was reached without any of {sorted(wanted)}")
     return found
+
+
+def _sites_in_functions(program: Program) -> set[str]:
+    """Ids of the nodes that stand inside a function of the source."""
+    tree = _PARSER.parse(program.source.encode())
+    found = set()
+    for site, place in program.structure.locations.items():
+        node = tree.root_node.descendant_for_byte_range(place.start, place.end)
+        while node is not None and node.type not in _FUNCTIONS:
+            node = node.parent
+        if node is not None:
+            found.add(site)
+    return found
+
+
+_PARSER = Parser(Language(tree_sitter_typescript.language_typescript()))
+_FUNCTIONS = {
+    "arrow_function",
+    "function_declaration",
+    "function_expression",
+    "generator_function",
+    "generator_function_declaration",
+    "method_definition",
+}

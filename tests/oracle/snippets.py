@@ -20,3 +20,6 @@ SNIPPETS = {
     name: Case(source=source, args=ARGS, parameters=("limit",), seed=3)
     for name, source in _read().items()
 }
+
+REFUSED = {"null argument": "bad-argument", "shadowed mcp": "reserved-name"}
+"""Programs that run natively and that PML refuses before it runs them, and the diagnostic."""

@@ -12,16 +12,24 @@ from pml.runtime.sandbox.pool import SandboxPool
 from tests.oracle.compare import problems, sandbox_problems, unlike
 from tests.oracle.native import Native
 from tests.oracle.scenario import play
-from tests.oracle.snippets import SNIPPETS
+from tests.oracle.snippets import REFUSED, SNIPPETS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.mark.parametrize("name", SNIPPETS)
+@pytest.mark.parametrize("name", [name for name in SNIPPETS if name not in REFUSED])
 async def test_a_program_through_pml_does_what_it_does_natively(
     name: str, native: Native, pool: SandboxPool
 ) -> None:
     assert await problems(SNIPPETS[name], native, pool) == []
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_what_pml_does_not_run_it_refuses_with_a_reason(
+    name: str, native: Native, pool: SandboxPool
+) -> None:
+    (problem,) = await problems(SNIPPETS[name], native, pool)
+    assert problem.startswith(f"refused: {REFUSED[name]} at line 1: ")
 
 
 @pytest.mark.parametrize("name", SNIPPETS)
