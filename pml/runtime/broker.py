@@ -34,7 +34,7 @@ from pml.runtime.sandbox import protocol
 class Sandbox(Protocol):
     """The part of a sandbox that the broker needs."""
 
-    async def start(self, program: protocol.StartInput) -> None: ...  # noqa: D102
+    def start(self, program: protocol.StartInput) -> None: ...  # noqa: D102
     async def turn(self) -> protocol.Turn: ...  # noqa: D102
     def deliver(self, outcome: protocol.DeliverInput) -> None: ...  # noqa: D102
     def fire(self, timer: protocol.FireInput) -> None: ...  # noqa: D102
@@ -112,7 +112,7 @@ class Broker:
         reader = asyncio.create_task(self._read_turns())
         try:
             async with asyncio.timeout(self.plan.timeout_ms / 1000):
-                await self.sandbox.start(self.plan.start)
+                self.sandbox.start(self.plan.start)
                 while self._ending is None or self._calls:
                     self._handle(await self._inbox.get())
         except TimeoutError:

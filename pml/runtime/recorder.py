@@ -13,7 +13,16 @@ from typing import Any
 from pml.domain.ledger import CallState, Ledger
 from pml.domain.limits import Limits
 from pml.domain.record import JsonText
-from pml.domain.run import Decided, Delivered, Failed, Reached, Returned, Run, Undelivered
+from pml.domain.run import (
+    Attempted,
+    Decided,
+    Delivered,
+    Failed,
+    Reached,
+    Returned,
+    Run,
+    Undelivered,
+)
 from pml.domain.sanitising import for_trace, redact, redact_text
 from pml.domain.structure import EdgeType, Evidence, Join, StaticStructure, Task
 from pml.domain.trace import (
@@ -158,30 +167,28 @@ def dependencies(structure: StaticStructure, ledger: Ledger) -> tuple[ToolDepend
     )
 
 
-Span = tuple[float, float, str]
-"""Start and end in ms, and the tool."""
+Span = tuple[int, int, str]
+"""First attempt and outcome of a call as positions in the log, and the tool.
 
-
-_SHORTEST_MS = 0.001
-"""No call takes no time; an empty interval would precede itself."""
+The log's order is the order in which things happened, finer than any clock.
+"""
 
 
 def _spans(ledger: Ledger) -> list[Span]:
-    durations = _durations(ledger)
-    return sorted(
-        (
-            float(call.started_at_ms),
-            call.started_at_ms + max(durations[call.issued.call], _SHORTEST_MS),
-            call.issued.tool,
-        )
-        for call in ledger.calls
-        if call.started_at_ms is not None and call.issued.call in durations
-    )
+    starts: dict[int, int] = {}
+    spans: list[Span] = []
+    for record in ledger.records:
+        if isinstance(record, Attempted):
+            starts.setdefault(record.call, record.seq)
+        elif isinstance(record, Delivered | Undelivered) and record.call in starts:
+            tool = ledger.calls[record.call].issued.tool
+            spans.append((starts.pop(record.call), record.seq, tool))
+    return sorted(spans)
 
 
 def _overlaps(spans: Sequence[Span]) -> Iterable[tuple[str, str]]:
     """Pairs of tools with overlapping calls: for each call, each tool under way at its start."""
-    under_way: list[tuple[float, str]] = []
+    under_way: list[tuple[int, str]] = []
     for start, end, tool in spans:
         under_way = [item for item in under_way if item[0] > start]
         for other in sorted({name for _, name in under_way}):
@@ -197,7 +204,7 @@ def _successions(spans: Sequence[Span]) -> Iterable[tuple[str, str]]:
     """
     by_end = sorted(spans, key=lambda span: span[1])
     ends = [span[1] for span in by_end]
-    latest_start: list[float] = []  # of the calls up to each place in by_end
+    latest_start: list[int] = []  # of the calls up to each place in by_end
     for span in by_end:
         latest_start.append(max(span[0], latest_start[-1] if latest_start else span[0]))
     for start, _, tool in spans:

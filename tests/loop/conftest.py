@@ -4,6 +4,7 @@ import itertools
 from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
 
 from pml.domain.events import Event
 from pml.domain.limits import Limits
@@ -19,7 +20,7 @@ def outside() -> Outside:
     return Outside()
 
 
-@pytest.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def pool() -> AsyncIterator[SandboxPool]:
     reaper = Reaper.start()
     async with SandboxPool(limits=Limits(), reaper=reaper, size=2) as warm:

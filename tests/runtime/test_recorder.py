@@ -39,16 +39,16 @@ def ledger_of(calls: list[tuple[str, int, int]]) -> Ledger:
         ledger.issue(site="n1", tool=tool, arguments="{}", effect=Effect.READ, at_ms=0).call
         for tool, _, _ in calls
     ]
-    happenings = sorted(
-        [(start, 0, number) for number, (_, start, _) in zip(numbers, calls, strict=True)]
-        + [(start + d, 1, number) for number, (_, start, d) in zip(numbers, calls, strict=True)]
+    happenings = sorted(  # at one moment, what ends comes before what starts
+        [(start, 1, number) for number, (_, start, _) in zip(numbers, calls, strict=True)]
+        + [(start + d, 0, number) for number, (_, start, d) in zip(numbers, calls, strict=True)]
     )
-    for at_ms, ends, number in happenings:
-        if ends:
+    for at_ms, starts, number in happenings:
+        if starts:
+            ledger.attempt(number, at_ms)
+        else:
             duration = float(calls[number][2])
             ledger.deliver(number, Returned(value="1"), at_ms, duration)
-        else:
-            ledger.attempt(number, at_ms)
     return ledger
 
 
