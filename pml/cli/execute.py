@@ -70,7 +70,7 @@ def execute(
     if as_json:
         result_json(response)
     else:
-        name = str(code_file or dag_file)
+        name = shown_name(code_file or dag_file or STDIN)
         result(render_response(response, source=request.code or "", name=name, width=width()))
     raise typer.Exit(for_response(response))
 
@@ -107,6 +107,11 @@ def _request(
         args=_json_object(args),
         timeout_ms=timeout_ms,
     )
+
+
+def shown_name(path: Path) -> str:
+    """How messages name the file of a program."""
+    return "<stdin>" if path == STDIN else str(path)
 
 
 def read_source(path: Path) -> str:
@@ -173,7 +178,9 @@ def analyse(
         program = _taken_at_its_word(source)
     else:
         program = run(_checked(source, settings.config, data_dir))
-    found = render_diagnostics(program.diagnostics, source, name=str(code_file), width=width())
+    found = render_diagnostics(
+        program.diagnostics, source, name=shown_name(code_file), width=width()
+    )
     if found:
         note(found)
     if as_json:

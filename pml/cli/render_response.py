@@ -2,12 +2,14 @@
 
 import json
 import textwrap
+from collections.abc import Sequence
 
 from pml.cli.render_diagnostics import render_diagnostics
 from pml.cli.table import duration, shorten, table
 from pml.domain.response import ExecuteResponse, TaskSummary
 
 MAX_TASKS = 30
+IN_DOUBT = "in doubt: sent, and nobody knows whether they took effect"
 
 
 def render_response(response: ExecuteResponse, *, source: str, name: str, width: int) -> str:
@@ -17,10 +19,8 @@ def render_response(response: ExecuteResponse, *, source: str, name: str, width:
         _error(response, name),
         render_diagnostics(response.diagnostics, source, name=name, width=width),
         render_approvals(response, width=width),
-        _tasks("calls", response.tasks, width),
-        _tasks(
-            "in doubt: sent, and nobody knows whether they took effect", response.in_doubt, width
-        ),
+        _tasks("calls", [task for task in response.tasks if task not in response.in_doubt], width),
+        _tasks(IN_DOUBT, response.in_doubt, width),
         "\n".join(f"warning: {warning}" for warning in response.warnings),
         _result(response),
         _next(response),
@@ -29,12 +29,15 @@ def render_response(response: ExecuteResponse, *, source: str, name: str, width:
 
 
 def _head(response: ExecuteResponse) -> str:
+    if response.workflow_id is None:
+        return f"{response.status}: nothing ran"
     words = [f"{response.status} in {duration(response.execution_time_ms)}"]
     if response.dag is not None and response.dag.tasks_count:
         dag = response.dag
         words.append(f"{dag.tasks_count} call{'' if dag.tasks_count == 1 else 's'}")
         words.append(f"{dag.layers_count} layer{'' if dag.layers_count == 1 else 's'}")
-        words.append(f"speed-up {dag.speedup:.1f}")
+        if dag.speedup > 1:
+            words.append(f"speed-up {dag.speedup:.1f}")
     return ", ".join(words)
 
 
@@ -66,7 +69,7 @@ def render_approvals(response: ExecuteResponse, *, width: int) -> str:
     )
 
 
-def _tasks(title: str, tasks: tuple[TaskSummary, ...], width: int) -> str:
+def _tasks(title: str, tasks: Sequence[TaskSummary], width: int) -> str:
     if not tasks:
         return ""
     rows = [

@@ -20,7 +20,7 @@ servers:
     tools:
       echo: {scope: minimal, effect: read, approval_mode: auto}
       hang: {scope: minimal, effect: read, approval_mode: auto}
-      hang_write: {scope: full, effect: write, approval_mode: auto}
+      die: {scope: full, effect: write, approval_mode: auto}
 """
 
 Done: TypeAlias = "subprocess.CompletedProcess[str]"

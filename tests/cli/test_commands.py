@@ -86,7 +86,7 @@ def test_a_program_that_throws_exits_with_failed_and_names_the_line(pml: RunPml)
     done = pml("execute", *INTENT, "--code-file", "-", stdin="\nthrow new Error('enough');")
 
     assert done.returncode == ExitCode.FAILED
-    assert "-:2: error: " in done.stdout
+    assert "<stdin>:2: error: " in done.stdout
     assert "enough" in done.stdout
 
 
@@ -112,9 +112,7 @@ def test_a_tool_without_permission_needs_approval_and_nothing_runs(
 
 
 def test_an_unanswered_write_ends_in_doubt(pml: RunPml) -> None:
-    source = "await mcp.fixture.hang_write({});"
-    arguments = ("--code-file", "-", "--timeout", "500")
-    done = pml("execute", *INTENT, *arguments, stdin=source)
+    done = pml("execute", *INTENT, "--code-file", "-", stdin="await mcp.fixture.die({});")
 
     assert done.returncode == ExitCode.IN_DOUBT
     assert "nobody knows" in done.stdout
