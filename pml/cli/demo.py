@@ -65,9 +65,9 @@ async def _story(scene: "Scene", data_dir: Path | None, say: Say) -> "ExecuteRes
     ) as bench:
         await _connect(bench, say)
         await _before(bench, scene, say)
+        await _forbidden(bench, scene, say)
         response = await _running(bench, scene, say)
         await _after(bench, response, say)
-        await _forbidden(bench, scene, say)
     _next(scene, response, data_dir, say)
     return response
 
@@ -98,11 +98,28 @@ async def _before(bench: "Workbench", scene: "Scene", say: Say) -> None:
     say(render_structure(program.structure, width=width()))
 
 
+async def _forbidden(bench: "Workbench", scene: "Scene", say: Say) -> None:
+    """What happens to a program that wants more than permissions.yaml allows."""
+    from pml.cli.render_response import render_approvals
+    from pml.domain.response import ExecuteRequest
+
+    if scene.program != "history.ts":
+        return
+    _title(say, "3. Ask for too much: forbidden.ts wants git_reset, which permissions.yaml lacks")
+    source = (scene.files / "forbidden.ts").read_text(encoding="utf-8")
+    response = await bench.act.execute(
+        ExecuteRequest(
+            intent="undo local changes", code=source, args={"repository": str(scene.repository)}
+        )
+    )
+    say(render_approvals(response, width=width()))
+
+
 async def _running(bench: "Workbench", scene: "Scene", say: Say) -> "ExecuteResponse":
     from pml.cli.render_response import headline
     from pml.domain.response import ExecuteRequest
 
-    _title(say, "3. Run it in the sandbox; every call passes the broker")
+    _title(say, "4. Run the program in the sandbox; every call passes the broker")
     response = await bench.act.execute(
         ExecuteRequest(
             intent=scene.intent,
@@ -119,25 +136,8 @@ async def _after(bench: "Workbench", response: "ExecuteResponse", say: Say) -> N
 
     traces = await bench.store.traces.of_run(response.workflow_id or "")
     if traces and traces[-1].task_results:
-        _title(say, "4. The trace that it left: what ran when, and what overlapped")
+        _title(say, "5. The trace that it left: what ran when, and what overlapped")
         say(render_timeline(traces[-1], width=width()))
-
-
-async def _forbidden(bench: "Workbench", scene: "Scene", say: Say) -> None:
-    """What happens to a program that wants more than permissions.yaml allows."""
-    from pml.cli.render_response import render_approvals
-    from pml.domain.response import ExecuteRequest
-
-    if scene.program != "history.ts":
-        return
-    _title(say, "5. Another program wants git_reset, which permissions.yaml does not allow")
-    source = (scene.files / "forbidden.ts").read_text(encoding="utf-8")
-    response = await bench.act.execute(
-        ExecuteRequest(
-            intent="undo local changes", code=source, args={"repository": str(scene.repository)}
-        )
-    )
-    say(render_approvals(response, width=width()))
 
 
 def _next(scene: "Scene", response: "ExecuteResponse", data_dir: Path | None, say: Say) -> None:
