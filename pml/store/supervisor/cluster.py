@@ -9,11 +9,12 @@ from pathlib import Path
 
 from pml.errors import EmbeddedPostgresError
 from pml.store.supervisor.account import Account, spawn
-from pml.store.supervisor.layout import CLUSTER_PATH, SETTINGS, SOCKET_NAME, Layout
+from pml.store.supervisor.layout import CLUSTER_PATH, SETTINGS, Layout
 
 SUPERUSER = "postgres"
 _INITIALISING = "initialising-"
 _ORPHAN_WAIT_S = 15.0  # a server whose supervisor was killed is already shutting down
+_SETTLE_S = 1.0  # for a server that is writing its pid file
 _POLL_S = 0.02
 _SHOWN_CHARS = 1_500
 
@@ -81,7 +82,7 @@ def _sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def clear_stale(cluster: Path) -> None:
+def clear_stale(layout: Layout) -> None:
     """See to it that no other server uses the cluster; call it under the supervisor's lock.
 
     A server of a killed supervisor is waited for.  PostgreSQL itself handles the files of a
@@ -90,15 +91,12 @@ def clear_stale(cluster: Path) -> None:
     Raises:
         EmbeddedPostgresError: a server that PML did not start is using it.
     """
-    pid_file = cluster / "postmaster.pid"
-    pid = _first_line_pid(pid_file)
-    if pid is None:
-        return
+    pid = _settled_pid(layout.pid_file)
     deadline = time.monotonic() + _ORPHAN_WAIT_S
-    while (server := _server(pid, cluster)) is not None:
+    while pid is not None and (server := _server(pid, layout.cluster)) is not None:
         if f"cluster_name={SETTINGS['cluster_name']}" not in server:
             message = (
-                f"a PostgreSQL that PML did not start (process {pid}) is using {cluster}: "
+                f"a PostgreSQL that PML did not start (process {pid}) is using {layout.cluster}: "
                 f"stop it (kill {pid}), or name another data directory in PML_DATA_DIR"
             )
             raise EmbeddedPostgresError(message)
@@ -107,9 +105,19 @@ def clear_stale(cluster: Path) -> None:
             os.kill(pid, signal.SIGQUIT)
             deadline += _ORPHAN_WAIT_S
         time.sleep(_POLL_S)
-    if pid_file.exists() and Path(f"/proc/{pid}").exists():
-        pid_file.unlink()
-        (cluster / f"{SOCKET_NAME}.lock").unlink(missing_ok=True)
+    if pid is None or Path(f"/proc/{pid}").exists():
+        layout.pid_file.unlink(missing_ok=True)
+        layout.socket_lock.unlink(missing_ok=True)
+
+
+def _settled_pid(pid_file: Path) -> int | None:
+    """The process id in the file; None if there is none, or still none after a while."""
+    deadline = time.monotonic() + _SETTLE_S
+    while (pid := _first_line_pid(pid_file)) is None and pid_file.exists():
+        if time.monotonic() > deadline:
+            return None  # cut off when the machine or the disk failed
+        time.sleep(_POLL_S)
+    return pid
 
 
 def _first_line_pid(pid_file: Path) -> int | None:

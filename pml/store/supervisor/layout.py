@@ -51,9 +51,14 @@ class Layout:
         return self.base / f"cluster-{MAJOR_VERSION}"
 
     @property
-    def socket(self) -> Path:
-        """Where clients connect; too long for `connect` in general (see `EmbeddedPostgres`)."""
-        return self.cluster / SOCKET_NAME
+    def socket_lock(self) -> Path:
+        """PostgreSQL's lock on its socket, in the same form as the pid file."""
+        return self.cluster / f"{SOCKET_NAME}.lock"
+
+    @property
+    def pid_file(self) -> Path:
+        """PostgreSQL's own lock: who runs on the cluster, and in which state."""
+        return self.cluster / "postmaster.pid"
 
     @property
     def log(self) -> Path:

@@ -133,7 +133,7 @@ def _supervise(layout: Layout, install: Path, reporter: _Reporter) -> None:
     wanted = _Wanted(layout, own)
     failures = 0
     while wanted():
-        clear_stale(layout.cluster)
+        clear_stale(layout)
         server = Server(layout, install, account)
         server.attend(wake=wanted.wake, poll_s=_POLL_S, on_ready=reporter.ready, wanted=wanted)
         failures = 0 if server.ready else failures + 1
