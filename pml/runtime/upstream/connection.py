@@ -6,6 +6,7 @@ is gone, and is never used again then: a new one replaces it.
 """
 
 import asyncio
+import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -50,6 +51,10 @@ _PING_TIMEOUT_S = 10.0
 _CLOSE_S = 6.0
 """More than a process may take to stop; a session that lasts longer is cancelled."""
 _RELISTEN_S = 5.0
+
+for _name in ("mcp", "client", "httpx2"):
+    # What these say of a failure we say ourselves; without a handler they print to stderr.
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 _log = structlog.get_logger(__name__)
 _Result = TypeAdapter[CallToolResult | InputRequiredResult](CallToolResult | InputRequiredResult)
@@ -291,7 +296,7 @@ class Connection:
                     async for _ in events:
                         self._changed.set()
             except (MCPError, SubscriptionLost) as exc:
-                _log.debug("listen_lost", server=self.config.name, exc_info=exc)
+                _log.debug("listen_lost", server=self.config.name, reason=str(exc))
             await anyio.sleep(_RELISTEN_S)
             self._changed.set()  # nothing is replayed: something may have been missed
 

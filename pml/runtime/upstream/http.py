@@ -75,9 +75,7 @@ class ContainedTransport(httpx2.AsyncBaseTransport):
     ) -> httpx2.Response:
         if "content-encoding" in response.headers:  # we asked for none: it could hide any size
             await response.aclose()
-            return self._answer(
-                request, request_id, FaultKind.UNREADABLE, "the server sent compressed data"
-            )
+            return self._answer(request, request_id, FaultKind.UNREADABLE, "it is compressed")
         kind_of = response.headers.get("content-type", "").lower()
         if kind_of.startswith("application/json"):
             return await self._checked(request, response, request_id)
@@ -86,7 +84,12 @@ class ContainedTransport(httpx2.AsyncBaseTransport):
             return httpx2.Response(
                 response.status_code, headers=response.headers, stream=guarded, request=request
             )
-        return response
+        await response.aclose()
+        if response.status_code == HTTPStatus.ACCEPTED:
+            text = "the server accepted the request and gave no answer"
+            return self._answer(request, request_id, FaultKind.LOST, text)
+        text = f"its content type is {kind_of!r}"
+        return self._answer(request, request_id, FaultKind.UNREADABLE, text)
 
     async def _checked(
         self, request: httpx2.Request, response: httpx2.Response, request_id: int | str
@@ -136,7 +139,11 @@ class ContainedTransport(httpx2.AsyncBaseTransport):
     ) -> httpx2.Response:
         if request_id is None:  # a notification: nobody waits, and an error would end the session
             return httpx2.Response(HTTPStatus.ACCEPTED, request=request)
-        error = self._faults.make(request_id, kind, text)
+        error = (
+            self._faults.unreadable(request_id, text)
+            if kind is FaultKind.UNREADABLE
+            else self._faults.make(request_id, kind, text)
+        )
         return _json_response(request, error.model_dump_json(exclude_unset=True).encode())
 
 

@@ -21,8 +21,23 @@ STDERR_LINES = 50
 _STDERR_LINE_BYTES = 500
 _CHUNK_BYTES = 65_536
 _INHERITED = frozenset(
-    "PATH HOME USER LOGNAME SHELL TERM TZ TMPDIR LANG XDG_CACHE_HOME XDG_CONFIG_HOME "
-    "SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE".split()
+    [
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "TERM",
+        "TZ",
+        "TMPDIR",
+        "LANG",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "NODE_EXTRA_CA_CERTS",
+        "REQUESTS_CA_BUNDLE",
+    ]
 )
 """Enough for programs to find themselves and to trust what we trust; the rest holds secrets."""
 _STDIN_GRACE_S = 1.0

@@ -41,12 +41,19 @@ async def stdio_transport(
     to_session, from_server = anyio.create_memory_object_stream[_Incoming](0)
     to_server, from_session = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
     reader = _Reader(process, to_session, faults, line_bytes)
+    stopping = False
+
+    def end(reason: str) -> None:
+        if not stopping:  # else it is the end that we made
+            on_end(reason)
+
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(reader.run, on_end)
-        tasks.start_soon(_write, process, from_session, on_end)
+        tasks.start_soon(reader.run, end)
+        tasks.start_soon(_write, process, from_session, end)
         try:
             yield from_server, to_server
         finally:
+            stopping = True
             with anyio.CancelScope(shield=True):  # every wait inside is bounded
                 await process.stop()
             tasks.cancel_scope.cancel()
@@ -75,12 +82,15 @@ class _Reader:
                     message = self._message(line)
                     if message is not None:
                         await self._session.send(SessionMessage(message))
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as exc:
-            _log.debug("server_output_ended", pid=self._process.pid, exc_info=exc)
-        finally:
+        except OSError as exc:
+            on_end(f"its output failed: {exc}")
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            _log.debug("server_session_over", pid=self._process.pid)
+        else:
             if self._lines.pending_bytes:
                 self._process.note(f"[stdout ended within a line of {self._lines.pending_bytes} B]")
             on_end("closed its output")
+        finally:
             self._session.close()
 
     def _message(self, line: bytes | OverlongLine) -> JSONRPCMessage | None:
@@ -118,5 +128,5 @@ async def _write(
             text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
             await process.write(text.encode() + b"\n")
     except (anyio.ClosedResourceError, OSError) as exc:
-        _log.debug("server_input_closed", pid=process.pid, exc_info=exc)
+        _log.debug("server_input_closed", pid=process.pid, reason=repr(exc))
         on_end("closed its input")

@@ -1,0 +1,378 @@
+"""Real servers, well and ill: calls, losses, limits (EX-1, EX-8, EX-11; issue 2, bad input)."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pml.domain.limits import Limits
+from pml.domain.run import Failed, Returned
+from pml.errors import OutcomeUnknownError, UpstreamUnavailableError
+from pml.runtime.upstream.config import ServerConfig
+from pml.runtime.upstream.servers import Upstreams
+from pml.runtime.upstream.status import ServerState
+from tests.runtime.upstream.outside import Sink, alive, eventually
+
+Stdio = Callable[..., ServerConfig]
+Http = Callable[..., Awaitable[ServerConfig]]
+Open = Callable[..., Awaitable[Upstreams]]
+Calls = Callable[[], list[dict[str, Any]]]
+
+PROTOCOLS = pytest.mark.parametrize(
+    ("protocol", "spoken"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")]
+)
+NEVER = "/nonexistent"
+
+
+@pytest.fixture(params=["stdio", "http", "http-json"])
+async def config(request: pytest.FixtureRequest, stdio: Stdio, http: Http) -> ServerConfig:
+    """The fixture server over each transport."""
+    if request.param == "stdio":
+        return stdio("any")
+    return await http(*(["--json-response"] if request.param == "http-json" else []), name="any")
+
+
+def with_protocol(config: ServerConfig, protocol: str, **fields: Any) -> ServerConfig:  # noqa: ANN401
+    changed = {name: getattr(config, name) for name in config.__struct_fields__}
+    return ServerConfig(**(changed | {"protocol": protocol} | fields))
+
+
+@PROTOCOLS
+async def test_the_value_of_a_call_is_what_the_tool_returned(
+    config: ServerConfig, upstreams: Open, protocol: str, spoken: str
+) -> None:
+    """EX-1: structured content, unwrapped where the SDK wrapped it; else text; else blocks."""
+    servers = await upstreams(with_protocol(config, protocol, results={"pl?in": "json"}))
+
+    async def value(tool: str, **arguments: object) -> object:
+        outcome = await servers.call("any", tool, json.dumps(arguments))
+        assert isinstance(outcome, Returned), outcome
+        return json.loads(outcome.value)
+
+    assert await value("echo", text="héllo ☃") == "héllo ☃"
+    assert await value("names", count=2) == ["name-0", "name-1"]
+    assert await value("stat", path="/") == {"exists": True, "encoding": "utf-8"}
+    assert await value("plain", text='{"n": 12345678901234567890}') == {"n": 12345678901234567890}
+    assert await value("blocks") == [
+        {"type": "text", "text": "a dot"},
+        {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
+    ]
+    assert servers.status()[0].protocol_version == spoken
+    assert servers.status()[0].server_version == "fixture 1.2.3"
+
+
+@PROTOCOLS
+async def test_what_a_server_answers_as_an_error_is_an_outcome(
+    config: ServerConfig, upstreams: Open, protocol: str, spoken: str
+) -> None:
+    """EX-8."""
+    servers = await upstreams(with_protocol(config, protocol))
+    failed = await servers.call("any", "fail", '{"message": "no such thing"}')
+    assert isinstance(failed, Failed)
+    assert failed.code == "tool_error"
+    assert "no such thing" in failed.message
+    with_data = await servers.call("any", "fail_with_data", '{"message": "seven"}')
+    assert with_data == Failed(code="tool_error", message="seven", data='{"code":7}')
+    for code in (-32000, -32001, -32603):  # the SDK uses the first two for its own ends
+        outcome = await servers.call("any", "rpc_error", f'{{"code": {code}, "message": "m"}}')
+        assert isinstance(outcome, Failed)
+        assert json.loads(outcome.data or "") == {"jsonrpcCode": code, "data": {"why": "because"}}
+    assert servers.status()[0].protocol_version == spoken
+
+
+async def test_arguments_that_are_no_object_are_not_sent(
+    stdio: Stdio, upstreams: Open, calls: Calls
+) -> None:
+    servers = await upstreams(stdio())
+    outcome = await servers.call("fix", "echo", "[1]")
+    assert isinstance(outcome, Failed)
+    assert outcome.code == "invalid_params"
+    assert calls() == []
+
+
+async def test_servers_connect_side_by_side_and_one_that_fails_stops_no_other(
+    stdio: Stdio, upstreams: Open, sink: Sink
+) -> None:
+    silent = [sys.executable, "-c", "import sys; print('no license', file=sys.stderr); sys.exit(7)"]
+    servers = await upstreams(
+        stdio("good"),
+        ServerConfig(name="missing", command="/no/such/program"),
+        ServerConfig(name="quits", command=silent[0], args=tuple(silent[1:])),
+        ServerConfig(name="mute", command="sleep", args=("600",), connect_timeout_s=0.5),
+        ServerConfig(name="nobody", url="http://127.0.0.1:9/mcp"),
+        ServerConfig(name="off", command="true", disabled=True),
+        stdio("unused"),
+    )
+    await servers.connect(name for name in servers.names if name != "unused")
+    status = {server.name: server for server in servers.status()}
+    assert status["good"].state is ServerState.READY
+    assert status["good"].tools == len(sink.listings["good"][0]) > 20
+    assert "no such program" in (status["missing"].error or "")
+    assert "status 7" in (status["quits"].error or "")
+    assert status["quits"].last_words == ("no license",)
+    assert "within 0.5 s" in (status["mute"].error or "")
+    assert "ConnectError" in (status["nobody"].error or "")
+    assert status["off"].state is ServerState.DISABLED
+    assert status["unused"].state is ServerState.IDLE
+    for name in ("missing", "quits", "mute", "nobody", "off"):
+        with pytest.raises(UpstreamUnavailableError, match=name):
+            await servers.call(name, "echo", '{"text": "x"}')
+    with pytest.raises(UpstreamUnavailableError, match=r"not configured \(configured: good, miss"):
+        await servers.ready("unknown")
+
+
+async def test_a_server_that_dies_in_a_call_leaves_that_call_open_and_the_next_one_works(
+    stdio: Stdio, upstreams: Open, calls: Calls
+) -> None:
+    servers = await upstreams(stdio(), stdio("other"))
+    await servers.connect(servers.names)
+    waiting = asyncio.create_task(servers.call("fix", "hang", "{}"))
+    await eventually(lambda: len(calls()) == 1)
+    with pytest.raises(OutcomeUnknownError) as dying:
+        await servers.call("fix", "die", "{}")
+    with pytest.raises(OutcomeUnknownError):
+        await waiting
+    assert not dying.value.timed_out
+    await eventually(lambda: "status 3" in (servers.status()[0].error or ""))
+    assert "dying as told" in (servers.status()[0].error or "")
+    assert await servers.call("fix", "echo", '{"text": "back"}') == Returned(value='"back"')
+    assert await servers.call("other", "echo", '{"text": "y"}') == Returned(value='"y"')
+    assert [call["tool"] for call in calls()] == ["hang", "die", "echo", "echo"]
+
+
+async def test_a_server_killed_between_calls_is_replaced(stdio: Stdio, upstreams: Open) -> None:
+    servers = await upstreams(stdio())
+    for _ in range(2):
+        await servers.ready("fix")
+        pid = servers.status()[0].pid
+        assert pid is not None
+        psutil.Process(pid).kill()
+        await eventually(lambda: servers.status()[0].state is not ServerState.READY)
+        assert await servers.call("fix", "echo", '{"text": "x"}') == Returned(value='"x"')
+        assert servers.status()[0].pid != pid
+
+
+@PROTOCOLS
+async def test_a_server_restarted_behind_its_address_is_found_again(
+    http: Http, upstreams: Open, calls: Calls, protocol: str, spoken: str
+) -> None:
+    """On the older protocol the new server does not know the session: it is replaced."""
+    config = with_protocol(await http(), protocol)
+    servers = await upstreams(config)
+    await servers.ready("web")
+    process = http.processes[-1]  # type: ignore[attr-defined]
+    process.kill()
+    await process.wait()
+    with pytest.raises(UpstreamUnavailableError):
+        await servers.call("web", "echo", '{"text": "nobody"}')
+    assert config.url is not None
+    await http(port=int(config.url.split(":")[2].split("/")[0]))
+    assert await servers.call("web", "echo", '{"text": "again"}') == Returned(value='"again"')
+    assert [call["tool"] for call in calls()] == ["echo"]
+    assert servers.status()[0].protocol_version == spoken
+
+
+async def test_a_deaf_server_is_noticed_by_ping_and_replaced(
+    stdio: Stdio, upstreams: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pml.runtime.upstream import connection  # noqa: PLC0415  # as late as the product does
+
+    monkeypatch.setattr(connection, "_PING_TIMEOUT_S", 0.3)
+    servers = await upstreams(stdio(ping_s=0.2))
+    await servers.call("fix", "stop_process", "{}")
+    pid = servers.status()[0].pid
+    assert pid is not None
+    await eventually(lambda: servers.status()[0].state is not ServerState.READY)
+    assert "no sign of life" in (servers.status()[0].error or "")
+    assert await servers.call("fix", "echo", '{"text": "x"}') == Returned(value='"x"')
+    assert not alive(pid)
+
+
+@PROTOCOLS
+async def test_pings_leave_a_healthy_session_alone(
+    config: ServerConfig, upstreams: Open, protocol: str, spoken: str
+) -> None:
+    servers = await upstreams(with_protocol(config, protocol, ping_s=0.02))
+    before = await servers.call("any", "process", "{}")
+    await asyncio.wait([asyncio.create_task(asyncio.sleep(0.5))])
+    assert await servers.call("any", "process", "{}") == before
+    assert servers.status()[0].state is ServerState.READY
+    assert servers.status()[0].protocol_version == spoken
+
+
+@pytest.mark.parametrize(
+    ("tool", "code", "says"),
+    [
+        ("answer_nan", "bad_result", "NaN"),
+        ("answer_not_utf8", "bad_result", "unicode"),
+        ("answer_not_json", "bad_result", "cannot be read"),
+        ("answer_no_result", "bad_result", "breaks the protocol"),
+    ],
+)
+async def test_a_broken_answer_fails_its_call_and_nothing_else(
+    stdio: Stdio, upstreams: Open, tool: str, code: str, says: str
+) -> None:
+    servers = await upstreams(stdio())
+    other = asyncio.create_task(servers.call("fix", "wait_for", json.dumps({"path": NEVER})))
+    outcome = await servers.call("fix", tool, "{}")
+    assert isinstance(outcome, Failed)
+    assert outcome.code == code
+    assert says in outcome.message
+    assert not other.done()
+    other.cancel()
+    assert await servers.call("fix", "echo", '{"text": "fine"}') == Returned(value='"fine"')
+
+
+async def test_litter_on_stdout_is_let_pass_and_remembered(stdio: Stdio, upstreams: Open) -> None:
+    servers = await upstreams(stdio())
+    assert await servers.call("fix", "litter", '{"text": "ready!"}') == Returned(value='"ready!"')
+    with pytest.raises(OutcomeUnknownError):
+        await servers.call("fix", "half_line", "{}")
+    words = "\n".join(servers.status()[0].last_words)
+    assert "[no protocol on stdout] ready!" in words
+    assert "stdout ended within a line of 22 B" in words
+
+
+async def test_a_result_of_50_mb_is_an_error_that_says_what_to_do(
+    config: ServerConfig, upstreams: Open
+) -> None:
+    servers = await upstreams(config)
+    await servers.ready("any")
+    before = psutil.Process().memory_info().rss
+    outcome = await servers.call("any", "huge", '{"megabytes": 50}')
+    assert isinstance(outcome, Failed)
+    assert outcome.code == "too_large"
+    assert "the limit is 10,000,000" in outcome.message
+    assert psutil.Process().memory_info().rss - before < 150_000_000
+    assert await servers.call("any", "echo", '{"text": "x"}') == Returned(value='"x"')
+
+
+async def test_a_result_just_over_the_limit_is_too_large_and_one_below_is_whole(
+    stdio: Stdio, upstreams: Open
+) -> None:
+    servers = await upstreams(stdio(), limits=Limits(result_bytes=1_000_002))
+    whole = await servers.call("fix", "huge", '{"megabytes": 1}')
+    assert whole == Returned(value=f'"{"x" * 1_000_000}"')
+    over = await servers.call("fix", "huge", '{"megabytes": 2}')
+    assert isinstance(over, Failed)
+    assert over.code == "too_large"
+
+
+@pytest.mark.parametrize(
+    ("broken", "expected"),
+    [
+        ("503", "unavailable: HTTP 503 Service Unavailable: come back later"),
+        ("500", "unknown: HTTP 500 Internal Server Error"),
+        ("sse-ends", "unknown: the connection ended"),
+        ("json-garbage", "bad_result: the server's answer cannot be read"),
+        ("json-not-utf8", "bad_result: the server's answer cannot be read"),
+        ("sse-garbage", "bad_result: the server's answer cannot be read"),
+        ("other-type", "bad_result: the server's answer cannot be read"),
+        ("json-huge", "too_large: the result has about"),
+        ("sse-huge", "too_large: the result has about"),
+    ],
+)
+async def test_a_broken_http_answer_fails_its_call_only(
+    http: Http, upstreams: Open, broken: str, expected: str
+) -> None:
+    config = await http(headers={"x-break": broken})
+    servers = await upstreams(config)
+    before = psutil.Process().memory_info().rss
+    try:
+        outcome = await servers.call("web", "echo", '{"text": "x"}')
+        assert isinstance(outcome, Failed)
+        found = f"{outcome.code}: {outcome.message}"
+    except OutcomeUnknownError as exc:
+        found = str(exc).replace("server 'web'", "unknown")
+    except UpstreamUnavailableError as exc:
+        found = str(exc).replace("server 'web'", "unavailable")
+    assert found.startswith(expected)
+    assert psutil.Process().memory_info().rss - before < 150_000_000
+    assert servers.status()[0].state is ServerState.READY
+
+
+async def test_a_call_without_answer_ends_at_its_timeout_and_the_session_lives_on(
+    config: ServerConfig, upstreams: Open
+) -> None:
+    servers = await upstreams(with_protocol(config, "auto", call_timeout_s=0.3))
+    await servers.ready("any")
+    with pytest.raises(OutcomeUnknownError, match=r"no answer of 'hang' within 0\.3 s") as error:
+        await servers.call("any", "hang", "{}")
+    assert error.value.timed_out
+    assert await servers.call("any", "echo", '{"text": "x"}') == Returned(value='"x"')
+
+
+async def test_cancelling_a_caller_cancels_its_request_only(
+    config: ServerConfig, upstreams: Open, calls: Calls, tmp_path: Path
+) -> None:
+    servers = await upstreams(config)
+    told = json.dumps({"path": str(tmp_path / "told")})
+    tasks = [asyncio.create_task(servers.call("any", "wait_for", told)) for _ in range(3)]
+    await eventually(lambda: len(calls()) == 3)
+    tasks[1].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await tasks[1]
+    (tmp_path / "told").write_text("now")
+    assert await tasks[0] == await tasks[2] == Returned(value='"now"')
+
+
+async def test_one_session_carries_many_calls_and_each_reaches_the_server_once(
+    config: ServerConfig, upstreams: Open, calls: Calls
+) -> None:
+    servers = await upstreams(config)
+    count = 100
+    outcomes = await asyncio.gather(
+        *(servers.call("any", "echo", json.dumps({"text": str(n)})) for n in range(count))
+    )
+    assert outcomes == [Returned(value=f'"{n}"') for n in range(count)]
+    assert sorted(int(call["arguments"]["text"]) for call in calls()) == list(range(count))
+    assert len({call["pid"] for call in calls()}) == 1
+
+
+@PROTOCOLS
+async def test_a_changed_listing_is_fetched_again(
+    config: ServerConfig, upstreams: Open, sink: Sink, protocol: str, spoken: str
+) -> None:
+    servers = await upstreams(with_protocol(config, protocol))
+    assert "extra" not in {tool.name for tool in await servers.tools("any")}
+    if config.transport == "http" and protocol == "legacy":
+        return  # the SDK's server sends this over a stream that its HTTP side does not offer
+    await servers.call("any", "add_tool", '{"name": "extra"}')
+    await eventually(lambda: "extra" in sink.names("any"))
+    assert "extra" in {tool.name for tool in await servers.tools("any")}
+    assert servers.status()[0].protocol_version == spoken
+
+
+async def test_a_server_that_cannot_connect_is_left_alone_for_longer_and_longer(
+    upstreams: Open,
+) -> None:
+    servers = await upstreams(ServerConfig(name="gone", command="/no/such/program"))
+    for _ in range(4):
+        with pytest.raises(UpstreamUnavailableError):
+            await servers.ready("gone")
+    with pytest.raises(UpstreamUnavailableError, match=r"next attempt may start in \d+ s"):
+        await servers.ready("gone")
+    assert servers.status()[0].state is ServerState.BACKING_OFF
+
+
+async def test_the_official_time_and_git_servers_answer(upstreams: Open, sink: Sink) -> None:
+    def module(name: str) -> ServerConfig:
+        return ServerConfig(name=name, command=sys.executable, args=("-m", f"mcp_server_{name}"))
+
+    servers = await upstreams(module("time"), module("git"))
+    await servers.connect(servers.names)
+    now = await servers.call("time", "get_current_time", '{"timezone": "Europe/Paris"}')
+    assert isinstance(now, Returned)
+    assert json.loads(now.value)["timezone"] == "Europe/Paris"
+    wrong = await servers.call("time", "get_current_time", '{"timezone": "Mars/Base"}')
+    assert isinstance(wrong, Failed)
+    assert "Invalid timezone" in wrong.message
+    assert {"git_log", "git_status"} <= sink.names("git")
+    assert next(t for t in sink.listings["git"][0] if t.name == "git_log").annotations[
+        "readOnlyHint"
+    ]
