@@ -72,7 +72,12 @@ def analyse(source: str, catalog: Catalog, *, limits: Limits = Limits()) -> Prog
     if _unparsed(parsed, report):
         found = tuple(errors_first(report.found))
         return Program(source=text, structure=_EMPTY, instrumented="", diagnostics=found)
-    return _analyse(_read(parsed), text, catalog, report)
+    try:
+        return _analyse(_read(parsed), text, catalog, report)
+    except RecursionError:  # deep calls of helpers by helpers: rare, and not worth a second stack
+        return Program(
+            source=text, structure=_EMPTY, instrumented="", diagnostics=(_too_intricate(),)
+        )
 
 
 def referenced_servers(source: str) -> tuple[str, ...]:
@@ -87,13 +92,21 @@ def referenced_servers(source: str) -> tuple[str, ...]:
     parsed = Source(text)
     if _unparsed(parsed, Reporter(parsed)):
         return ()
-    calls = _read(parsed).calls
+    try:
+        calls = _read(parsed).calls
+    except RecursionError:
+        return (ANY_SERVER,)
     named = [
         ANY_SERVER if site.handle.server is None else site.handle.server
         for site in calls.sites
         if site.handle.kind is not Kind.CAPABILITY
     ]
     return tuple(dict.fromkeys([*named, *([ANY_SERVER] if calls.leaks else [])]))
+
+
+def _too_intricate() -> Diagnostic:
+    message = "functions call one another through too many levels: split the program"
+    return Diagnostic(severity=Severity.ERROR, code="too-deep", message=message, line=1, column=1)
 
 
 def _readable(source: str, limits: Limits) -> tuple[str, Diagnostic | None]:

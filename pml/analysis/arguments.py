@@ -40,7 +40,7 @@ class Arguments:
 
     def _named(self, arguments: list[Syntax]) -> list[tuple[str, Syntax]]:
         if len(arguments) != 1 or bare(arguments[0]).kind != "object":
-            return [(SPREAD, argument) for argument in arguments]
+            return [(SPREAD, a.children[0] if _is_spread(a) else a) for a in arguments]
         named: list[tuple[str, Syntax]] = []
         for child in bare(arguments[0]).children:
             name: str | None = None
@@ -48,7 +48,9 @@ class Arguments:
             if child.kind == "pair":
                 name, value = key_name(self._source, child["key"]), child["value"]
             elif child.kind == "shorthand_property_identifier":
-                name = self._source.text(child)
+                name = self._source.name(child)
+            elif _is_spread(child):
+                value = child.children[0]
             elif child.kind == "method_definition":
                 name = key_name(self._source, child["name"])
             named.append((SPREAD if name is None else name, value))
@@ -71,8 +73,6 @@ class Arguments:
                 self.flows[site].setdefault(self._ids[origin.site], set()).add(name)
 
     def _classify(self, expression: Syntax, origins: Origins) -> Argument:
-        if expression.kind == "spread_element":
-            expression = expression.children[0]
         value = literal(self._source, expression)
         if value is NOT_LITERAL:
             value = self._constant(bare(expression))
@@ -103,6 +103,10 @@ class Arguments:
         if origin.site is not None and origin.site in self._ids:
             return Reference(expression=origin.text, node=self._ids[origin.site])
         return None
+
+
+def _is_spread(node: Syntax) -> bool:
+    return node.kind == "spread_element" and bool(node.children)
 
 
 def _joined(first: Argument, second: Argument) -> Argument:

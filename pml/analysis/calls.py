@@ -128,7 +128,7 @@ class Calls:
         if binding is not None:
             found = self._of_binding(binding)
         else:
-            found = _ROOTS.get(self._source.text(node))
+            found = _ROOTS.get(self._source.name(node))
         for step in path:
             found = None if found is None else found.step(step)
         return found

@@ -282,18 +282,29 @@ class Expressions(Walk):
         if not built.done:
             return NOTHING  # recursion
         before = self.position()
-        if self._excludes(built.context):
+        if all(self._excludes(context) for context in built.contexts):
+            built.contexts.append(self.context)
             self.graph.link(before, built.entry)
             end = self.graph.add()
             self.graph.link(built.exit, end)
         else:
             self.graph.link(before, built.entry, Way.BACK)
+            self._runs_again(built)
             end = self.graph.add()
             self.graph.link(before, end)
         if built.plain:
             self.here = end
             return built.running
         return self.start(end, before, call)
+
+    def _runs_again(self, built: Built) -> None:
+        """A helper that was called in a branch also runs outside it, whatever was decided."""
+        mine = {} if self.context is None else self.context.branches()
+        for context in built.contexts:
+            theirs = {} if context is None else context.branches()
+            outside = [d for d in reversed(theirs) if d not in mine]
+            if outside:
+                self.graph.link(outside[0], built.entry)
 
     def _excludes(self, other: Context | None) -> bool:
         """Whether ``other`` lies in another branch of a decision than control is in."""
@@ -308,7 +319,7 @@ class Expressions(Walk):
         before = self.position()
         entry = self.point(None)
         returns = self._jump("return")
-        built = Built(entry, returns.target, self.context, NOTHING, plain)
+        built = Built(entry, returns.target, [self.context], NOTHING, plain)
         self.built[function] = built
         outer, self.frame = self.frame, Frame(function, returns, waits=not plain)
         self._body(function)

@@ -26,7 +26,7 @@ def method_of(source: Source, call: Syntax) -> str | None:
     callee = bare(callee) if callee is not None else None
     if callee is None or callee.kind != "member_expression" or "property" not in callee.fields:
         return None
-    return source.text(callee["property"])
+    return source.name(callee["property"])
 
 
 def receiver_of(call: Syntax) -> Syntax:

@@ -59,6 +59,9 @@ class Live:
             self.holds_call[node] = carries
             if node.kind in FUNCTIONS:
                 self._reach_function(node)
+                carries = True  # what the function gives back may run
+                if node.parent is not None:
+                    self._carry(node, node.parent)
             elif node.kind == "await_expression":
                 carries = False
             elif carries and node.parent is not None:

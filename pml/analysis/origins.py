@@ -70,6 +70,7 @@ class Tracer:
         self._calls = calls
         self._known: dict[tuple[Definition, Path], Origins] = {}
         self._tracing: set[tuple[Definition, Path]] = set()
+        self._inside: set[Syntax] = set()
         self._ordered: dict[Binding, tuple[list[int], list[Definition]]] = {}
 
     def prepare(self) -> None:
@@ -115,7 +116,7 @@ class Tracer:
             return ()  # the name of a parameter or function inside the expression
         binding = self._scopes.binding(node)
         if binding is None:
-            return self._free(self._source.text(node), path, text)
+            return self._free(self._source.name(node), path, text)
         definitions = self._reaching(binding, node)
         found = _once(
             replace(o, text=text) if o.exact else o for d in definitions for o in self._define(d, path)
@@ -210,7 +211,7 @@ class Tracer:
                 if name is not None:
                     continue
             elif child.kind == "shorthand_property_identifier":
-                if self._source.text(child) == path[0]:
+                if self._source.name(child) == path[0]:
                     return self._at(child, path[1:], text)
                 continue
             return None
@@ -218,8 +219,13 @@ class Tracer:
 
     def _call(self, node: Syntax, path: Path, text: str | None) -> Origins | None:
         function = self._functions.called(node)
+        if function in self._inside:
+            return ()  # recursion adds nothing new
         if function is not None:
-            return self._either(self._functions.returned(function), path, text)
+            self._inside.add(function)
+            found = self._either(self._functions.returned(function), path, text)
+            self._inside.discard(function)
+            return found
         method, arguments = method_of(self._source, node), arguments_of(node)
         if method in COMBINATORS and self._source.text(receiver_of(node)) == "Promise":
             return self._combined(method, arguments, path, text)

@@ -70,6 +70,7 @@ _BLOCKS = frozenset(
         "switch_body",
         "catch_clause",
         "class_static_block",
+        "enum_body",
     }
 )
 _SCOPES = FUNCTIONS | CLASSES | _BLOCKS
@@ -113,7 +114,7 @@ class Scopes:
     # Declarations
 
     def _declare(self, name: Syntax, kind: str, scope: Syntax) -> Binding:
-        text = self.source.text(name)
+        text = self.source.name(name)
         table = self.tables.setdefault(scope, {})
         known = table.get(text)
         if known is None:
@@ -141,6 +142,9 @@ class Scopes:
             name = node.get("name")
             if name is not None:
                 self._declare(name, "lexical", _scope_around(node))
+        for node in of("enum_body"):
+            for member in node.children:
+                self._declare(member.get("name") or member, "enum", node)
 
     def _declare_variables(self, node: Syntax) -> None:
         declaration = node.parent
@@ -202,7 +206,7 @@ class Scopes:
             base, partial = _assigned_base(target)
             if base is None or base in self.targets:
                 continue
-            binding = self.lookup(self.source.text(base), base)
+            binding = self.lookup(self.source.name(base), base)
             if binding is None:
                 continue
             if not partial:
@@ -223,7 +227,7 @@ class Scopes:
             return
         if self.source.text(member) not in _ADDING_METHODS:
             return
-        binding = self.lookup(self.source.text(owner), owner)
+        binding = self.lookup(self.source.name(owner), owner)
         if binding is not None and arguments.kind == "arguments":
             for value in arguments.children:
                 added = Definition(value, (Into.UNKNOWN,), call, weak=True)
@@ -236,7 +240,7 @@ class Scopes:
         for node in self.source.of_kinds(*kinds):
             if node in self.targets:
                 continue
-            name = self.source.text(node)
+            name = self.source.name(node)
             binding = self.lookup(name, node)
             if binding is None:
                 self.free.setdefault(name, []).append(node)

@@ -178,7 +178,8 @@ class _Splicer:
             place = clause["colon"].end
             self.splices.replace(place, place, f" {SHIM}.took({name}, {outcome});")
         if not any(clause.kind == "switch_default" for clause in body.children):
-            text = f'default: {SHIM}.took({name}, "default");'
+            end_of_clause = ";" if body.children else ""
+            text = f'{end_of_clause}default: {SHIM}.took({name}, "default");'
             self.splices.replace(body.end - 1, body.end - 1, text)
 
     def _try(self, node: Syntax, name: str) -> None:

@@ -5,7 +5,7 @@ from pml.analysis.expressions import Expressions
 from pml.analysis.graph import Form, Point, Role, Way
 from pml.analysis.literals import clause_outcome, literal
 from pml.analysis.syntax import CLASSES, FUNCTIONS, Syntax, bare
-from pml.analysis.walk import NOTHING, Finalizer, Jump
+from pml.analysis.walk import NOTHING, Context, Finalizer, Jump
 
 _HOISTED = frozenset({"function_declaration", "generator_function_declaration", "empty_statement"})
 
@@ -140,10 +140,12 @@ class Statements(Expressions):
         fallen: int | None = None
         for clause in clauses:
             self.branch(decision, clause_outcome(self.source, clause))
-            self.context = outer  # one clause may fall into the next: no alternatives
+            # one clause may fall into the next, so they do not exclude each other
+            self.context = Context(outer, decision, "")
             self.merge([fallen, self.here])
             self._list([c for c in clause.children if c is not clause.get("value")])
             fallen = self.here
+        self.context = outer
         self.frame.jumps.pop()
         ends = [fallen, end.target if end.taken else None]
         if not any(clause.kind == "switch_default" for clause in clauses):

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser, Tree, TreeCursor
 
+from pml.analysis.escapes import unescape
+
 _LANGUAGE = Language(tree_sitter_typescript.language_typescript())
 
 MAX_DEPTH = 200
@@ -128,6 +130,10 @@ class Source:
     def text(self, node: Syntax) -> str:
         """The node's source text."""
         return self.data[node.start : node.end].decode("utf-8", "replace")
+
+    def name(self, node: Syntax) -> str:
+        """The name that an identifier spells, escapes resolved."""
+        return unescape(self.text(node))
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column (in characters), counted from 1."""

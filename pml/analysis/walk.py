@@ -73,7 +73,8 @@ class Built:
 
     entry: int
     exit: int
-    context: Context | None
+    contexts: list[Context | None]
+    """Of the calls that lead into the body."""
     running: Running
     plain: bool
     done: bool = False

@@ -1,0 +1,188 @@
+"""What is said before anything runs (SA-1, SA-7)."""
+
+import pytest
+
+from pml.analysis.analyse import analyse, referenced_servers
+from pml.domain.limits import Limits
+from pml.domain.program import Severity
+from tests.analysis.programs import CATALOG, EPIC_10, codes, program
+
+ERRORS = {
+    "syntax": ("const x = ;", "syntax", "=", 9),
+    "unclosed": ("await mcp.s.a(", "syntax", "await mcp.s.a(", 1),
+    "closes the function around it": ("} evil(); {", "syntax", "} evil(); {", 1),
+    "jsx": ("return <div>{x}</div>", "syntax", None, None),
+    "declared twice": ("let a; let a", "syntax", "a", 12),
+    "import": ("import fs from 'fs'", "module-syntax", "import fs from 'fs'", 1),
+    "export": ("export const x = 1", "module-syntax", "export const x = 1", 1),
+    "dynamic import": ("await import('fs')", "dynamic-import", "import('fs')", 7),
+    "eval": ("eval('1')", "dynamic-code", "eval('1')", 1),
+    "new Function": ("new Function('x')", "dynamic-code", "new Function('x')", 1),
+    "with": ("with (x) {}", "unsupported", "with (x) {}", 1),
+    "hash bang": ("#!/bin/sh", "unsupported", "#!/bin/sh", 1),
+    "namespace": ("namespace N {}", "unsupported", "namespace N {}", 1),
+    "reserved name": ("const mcp = 1", "reserved-name", "mcp", 7),
+    "reserved parameter": ("f((args) => args)", "reserved-name", "args", 4),
+    "assigned reserved name": ("args = 1", "reserved-name", "args", 1),
+    "the shim": ("__pml.at('n1', x)", "reserved-name", "__pml", 1),
+    "process": ("process.exit()", "not-in-sandbox", "process", 1),
+    "unknown server": ("await mcp.sf.read()", "unknown-server", "mcp.sf.read", 7),
+    "unknown tool": ("await mcp.fs.raed()", "unknown-tool", "mcp.fs.raed", 7),
+    "unknown capability": ("await capabilities.x()", "unknown-capability", "capabilities.x", 7),
+    "missing argument": ("await mcp.fs.read({})", "missing-argument", "mcp.fs.read({})", 7),
+    "no argument": ("await mcp.fs.read()", "missing-argument", "mcp.fs.read()", 7),
+    "wrong type": ("await mcp.fs.read({ path: 1 })", "bad-argument", "path: 1", 21),
+    "unknown argument": (
+        "await mcp.fs.read({ path, encode: 'x' })",
+        "bad-argument",
+        "encode: 'x'",
+        27,
+    ),
+    "no object": ("await mcp.fs.read('x')", "bad-argument", "mcp.fs.read('x')", 7),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_names_its_place_and_stops_the_program(name: str) -> None:
+    """SA-1, SA-7."""
+    source, code, text, column = ERRORS[name]
+    analysed = program(f"\n{source}")
+    first = analysed.errors[0]
+    assert first.code == code
+    assert text is None or (first.text, first.line, first.column) == (text, 2, column)
+    assert analysed.instrumented == ""
+
+
+SAID = {
+    "await mcp.sf.read()": "no server 'sf'; did you mean 's' or 'fs'?",
+    "await mcp.fs.raed()": "server 'fs' has no tool 'raed'; did you mean 'read' or 'write' or 'create'?",
+    "await mcp.fs.read({ path: 1 })": 'argument path of fs:read: 1 is not of type "string"',
+    "await mcp.fs.read({ path, encode: 'x' })": "fs:read has no argument 'encode'; it has encoding",
+    "await mcp.fs.read({})": "fs:read needs the argument 'path' (string)",
+}
+
+
+@pytest.mark.parametrize("source", SAID)
+def test_a_message_says_what_was_expected(source: str) -> None:
+    """SA-7: nearest names, the schema's expectation."""
+    assert [d.message for d in program(source).errors] == [SAID[source]]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "  // nothing\n",
+        "return 1",
+        "await 1; for await (const x of []) ;",
+        "await mcp.fs.read({ path, ...options })",
+        "await mcp.fs.read({ ...options })",
+        "await mcp.fs.read(options)",
+        "await mcp.fs.read({ path: x ? 1 : 2 })",
+        "if (typeof process === 'undefined') return",
+        "const x = { eval: 1, import: 2 }; return x.eval + x.import",
+        "const process = 1; return process",
+        "debugger; label: { break label }",
+        "function f(a: number): number; function f(a: any) { return a } return f(1)",
+    ],
+)
+def test_nothing_is_said_of_what_is_right_or_cannot_be_judged(source: str) -> None:
+    assert program(source).diagnostics == ()
+
+
+WARNINGS = {
+    "await mcp.s.a(); mcp.s.b()": "unawaited-call",
+    "const p = mcp.s.a(); return 1": "unawaited-call",
+    "xs.map((x) => mcp.s.a({ x })); return 1": "unawaited-call",
+    "mcp.s.a().then((x) => f(x))": "unawaited-call",
+    "const h = async () => { await mcp.s.a() }; h(); return 1": "unawaited-call",
+    "return 1; await mcp.s.a()": "unreachable-code",
+    "while (true) { await mcp.s.a() } f()": "unreachable-code",
+    "await mcp.s[x]()": "dynamic-tool",
+}
+
+
+@pytest.mark.parametrize("source", WARNINGS)
+def test_a_warning_comes_with_code_that_runs(source: str) -> None:
+    """SA-7."""
+    analysed = program(source)
+    assert codes(analysed) == [WARNINGS[source]]
+    assert analysed.diagnostics[0].severity is Severity.WARNING
+    assert analysed.instrumented
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "return mcp.s.a()",
+        "const p = mcp.s.a(); await p",
+        "const ps = []; for (const x of xs) ps.push(mcp.s.a({ x })); await Promise.all(ps)",
+        "const h = () => mcp.s.a(); await h()",
+        "const [a, b] = [mcp.s.a(), mcp.s.b()]; return [await a, await b]",
+        "await Promise.all(xs.map((x) => mcp.s.a({ x })))",
+        "const o = {}; o.p = mcp.s.a(); await o.p",
+        "for (const p of [mcp.s.a(), mcp.s.b()]) await p",
+        "void mcp.s.a()",
+        "await mcp.s.a().then((x) => mcp.s.b({ x })).finally(() => 1)",
+        "const p = mcp.s.a(); return { p: await f(p) }",
+    ],
+)
+def test_awaited_calls_are_not_warned_about(source: str) -> None:
+    assert codes(program(source)) == []
+
+
+def test_a_source_over_the_limit_is_refused_with_the_limit() -> None:
+    """OP-5."""
+    analysed = analyse("x".ljust(101), CATALOG, limits=Limits(source_bytes=100))
+    assert codes(analysed) == ["too-large"]
+    assert "the limit is 100 (source_bytes)" in analysed.errors[0].message
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(" * 10_000 + "1" + ")" * 10_000,
+        "[" * 10_000 + "]" * 10_000,
+        "{" * 5_000 + "}" * 5_000,
+        "x" + ".y()" * 5_000,
+        "a" + " + a" * 5_000,
+        "if (a) b; else " * 3_000 + "c",
+        "!" * 10_000 + "a",
+    ],
+)
+def test_nesting_that_is_too_deep_is_an_error(source: str) -> None:
+    analysed = program(f"await mcp.s.a();\n{source}")
+    assert codes(analysed) == ["too-deep"]
+    assert analysed.errors[0].line == 2
+
+
+def test_helpers_that_call_helpers_too_deep_are_an_error() -> None:
+    chain = [f"const h{n} = async () => await h{n + 1}();" for n in range(1_000)]
+    source = "\n".join([*chain, "const h1000 = async () => await mcp.s.a();", "await h0()"])
+    assert codes(program(source)) == ["too-deep"]
+
+
+def test_errors_come_before_warnings_and_each_in_source_order() -> None:
+    source = "mcp.s.a();\nawait mcp.s.zzz();\nmcp.s.b();\nawait mcp.zzz.a()"
+    found = [(d.code, d.line) for d in program(source).diagnostics]
+    assert found == [
+        ("unknown-tool", 2),
+        ("unknown-server", 4),
+        ("unawaited-call", 1),
+        ("unawaited-call", 3),
+    ]
+
+
+def test_the_servers_that_a_source_names() -> None:
+    assert referenced_servers(EPIC_10) == ("fs",)
+    assert referenced_servers("const { b } = mcp; await mcp.a.x(); await b.y()") == ("a", "b")
+    assert referenced_servers("await mcp.a.x(); await mcp[s].y()") == ("a", "*")
+    assert referenced_servers("f(mcp)") == ("*",)
+    assert referenced_servers("const x = ;") == ()
+    assert referenced_servers("return 1") == ()
+
+
+def test_text_that_is_no_unicode_is_refused() -> None:
+    analysed = program("return '\ud800'")
+    assert codes(analysed) == ["not-unicode"]
+    assert analysed.source_hash()

@@ -1,0 +1,69 @@
+"""Whatever the source: analysis answers, and what it answers is consistent (SA-11)."""
+
+import random
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pml.analysis.analyse import referenced_servers
+from pml.analysis.parameters import bind
+from pml.analysis.syntax import Source
+from pml.domain.program import Program
+from pml.domain.record import decode, encode
+from pml.domain.structure import StaticStructure
+from tests.analysis.programs import EPIC_10, ONE_OF_EACH, program
+
+SNIPPETS = (
+    *"(){}[]<>;,.:?!=+-*/&|^%~@#\\`'\"\n\0\ufeff\u2028\u00e9",
+    *"=> ?. ?? ... ${ && || ??= // /* */ <!-- await async yield return throw".split(),
+    *"if else for while do switch case default: try catch finally break continue".split(),
+    *"function class const let var new typeof in of enum namespace import export".split(),
+    *"mcp mcp.s.a() capabilities.x() args args.y __pml x 1n 0x .5 /re/u `t`".split(),
+)
+
+
+def mutated(seed: int) -> str:
+    """`ONE_OF_EACH` with pieces cut, doubled, moved and replaced."""
+    dice = random.Random(seed)
+    text = ONE_OF_EACH if dice.random() < 0.5 else EPIC_10
+    for _ in range(dice.randint(1, 6)):
+        start = dice.randrange(len(text) + 1)
+        end = min(len(text), start + dice.choice([0, 1, 3, 20, 200]))
+        piece = dice.choice(["", dice.choice(SNIPPETS), text[start:end] * 2, text[end : end + 40]])
+        text = text[:start] + piece + text[end:]
+    return text
+
+
+def check(source: str) -> None:
+    analysed = program(source)
+    assert isinstance(analysed, Program)
+    assert decode(StaticStructure, encode(analysed.structure)) == analysed.structure
+    assert bool(analysed.instrumented) == (not analysed.errors and bool(source))
+    if not analysed.errors:
+        assert analysed.instrumented.count("\n") == source.count("\n")
+        assert not list(Source(analysed.instrumented).problems())
+    names = [node.id for node in analysed.structure.nodes]
+    assert len(set(names)) == len(names)
+    assert set(analysed.structure.locations) == set(names)
+    referenced_servers(source)
+    bind(analysed, {"path": 1})
+
+
+@given(st.text())
+@example("\0")
+@example("\ufeffreturn 1")
+@example("\r\r\n\u2028await mcp.s.a()")
+def test_random_text_never_raises(source: str) -> None:
+    check(source)
+
+
+@given(st.lists(st.sampled_from(SNIPPETS), max_size=30).map(" ".join))
+def test_random_words_never_raise(source: str) -> None:
+    check(source)
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_mutated_programs_never_raise(block: int) -> None:
+    for seed in range(block * 60, block * 60 + 60):
+        check(mutated(seed))

@@ -1,0 +1,93 @@
+"""Parameters: found in the code, bound before anything runs (SA-4)."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pml.analysis.parameters import bind
+from pml.domain.program import Severity
+from tests.analysis.programs import program
+
+
+def test_parameters_are_in_order_of_first_use() -> None:
+    source = "const { b, ...rest } = args2; f(args.z, path, args['a']); const { q: r } = args; path"
+    assert program(source).structure.parameters == ("args2", "f", "z", "path", "a", "q")
+    assert program(source).structure.variables == ("args2", "f", "path")
+
+
+def test_declared_names_and_standard_names_are_no_parameters() -> None:
+    source = """
+      const a = 1, [b, { c: d }] = [2, {}]; let e; var g; class K {} enum E { X, Y = X }
+      function f(h, { i }, ...j) { return h + i + j } try { f() } catch (k) { k }
+      for (const l of []) l; for (let m = 0; m < 1; m++) m; label: for (const n in {}) n;
+      (async (o = 1, p = o) => p)(); type T = U; interface V {} let w: X; x: { break x }
+      JSON; Promise; undefined; NaN; globalThis; URL; structuredClone; setTimeout; console;
+      crypto; ToolError; Symbol; Intl; Infinity; fetch; arguments; TextEncoder; queueMicrotask
+      return { a, b, d, e, g, K, E, q: 1, r() { return 2 } }.s
+    """
+    assert program(source).structure.parameters == ()
+
+
+def test_a_name_that_is_also_declared_is_a_parameter_only_through_args() -> None:
+    structure = program("const path = args.path; return path").structure
+    assert (structure.parameters, structure.variables) == (("path",), ())
+
+
+def test_every_parameter_gets_its_value_as_json() -> None:
+    bound, said = bind(program("f(path, args.n)"), {"path": "\u00e9", "n": [1, {"a": None}], "f": 1})
+    assert {name: json.loads(text) for name, text in bound.items()} == {
+        "f": 1,
+        "path": "\u00e9",
+        "n": [1, {"a": None}],
+    }
+    assert said == ()
+
+
+def test_a_parameter_without_a_value_names_the_nearest() -> None:
+    _bound, said = bind(program("const path = 1;\nreturn pth + filname"), {"filename": "x"})
+    assert [(d.severity, d.code, d.line, d.column) for d in said] == [
+        (Severity.ERROR, "missing-parameter", 2, 8),
+        (Severity.ERROR, "missing-parameter", 2, 14),
+        (Severity.WARNING, "unknown-parameter", 1, 1),
+    ]
+    assert "did you mean 'path'?" in said[0].message
+    assert "did you mean 'filename'?" in said[1].message
+    assert "did you mean 'filname'?" in said[2].message
+
+
+def test_what_the_code_copes_without_may_be_missing() -> None:
+    source = """
+      const { a = 1, b } = args; const c = args.c;
+      if (b) f(b); return [args.d ?? 2, args.e?.x, c || 3, !args.g, args.h === undefined, i ?? 1]
+    """
+    bound, said = bind(program(source), {"f": 0})
+    assert (bound, said) == ({"f": "0"}, ())
+
+
+def test_arguments_that_the_code_does_not_name_are_kept_only_for_args_as_a_whole() -> None:
+    assert bind(program("return Object.keys(args)"), {"x": 1}) == ({"x": "1"}, ())
+    bound, said = bind(program("return args.y"), {"x": 1, "y": 2})
+    assert bound == {"y": "2"}
+    assert [(d.severity, d.code, d.text) for d in said] == [
+        (Severity.WARNING, "unknown-parameter", "x")
+    ]
+
+
+def test_a_value_that_is_no_json_is_an_error() -> None:
+    _bound, said = bind(program("return x"), {"x": float("nan")})
+    assert [(d.severity, d.code) for d in said] == [(Severity.ERROR, "bad-parameter")]
+
+
+names = st.sampled_from(["alpha", "beta", "gamma", "delta"])
+
+
+@given(st.lists(names), st.dictionaries(names, st.integers()))
+def test_every_parameter_is_bound_or_missing(used: list[str], args: dict[str, int]) -> None:
+    """A law: nothing is lost between the code and its arguments."""
+    bound, said = bind(program(";".join(f"print(args.{name})" for name in used)), {**args, "print": 0})
+    missing = {d.text for d in said if d.code == "missing-parameter"}
+    unused = {d.text for d in said if d.code == "unknown-parameter"}
+    assert set(bound) - {"print"} == set(used) & set(args)
+    assert missing == set(used) - set(args)
+    assert unused - {"print"} == set(args) - set(used)
