@@ -249,14 +249,6 @@ _REALM = (
         + "await new Promise((r) => { w.onmessage = r; });"
         + 'w.terminate(); return "breached";',
     ),
-    Probe(
-        name="start many threads",
-        guard="processes",
-        beside=("globals", "data", "open_files"),
-        program="for (let i = 0; i < 60; i++) {"
-        + _WORKER
-        + 'await new Promise((r, e) => { w.onmessage = r; w.onerror = e; }); } return "breached";',
-    ),
     _global(
         "speak over a BroadcastChannel",
         'const a = new BroadcastChannel("x"), b = new BroadcastChannel("x");'
@@ -347,13 +339,15 @@ _FORGERY = (
         program=_CATCH_PORT + 'return port?.postMessage ? "breached" : "no port came by";',
     ),
     Probe(
-        name="patch dispatchEvent to forge a call",
+        name="catch the port with a setter on Object.prototype to forge a call",
         guard="stamp",
-        beside=("events",),
-        program=_CATCH_PORT
-        + "port.postMessage('{\"consumed\":2,\"items\":[{\"type\":\"issue\",\"call\":1,'"
-        + "+'\"site\":\"n1\",\"server\":\"a\",\"tool\":\"forged\",\"arguments\":\"{}\"}]}');"
-        + "await mcp.a.b(); return 1;",
+        program="let port; Object.defineProperty(Object.prototype, '0', {configurable: true,"
+        " set(v) { if (v?.item?.postMessage) port = v.item;"
+        " Object.defineProperty(this, '0', {value: v, writable: true, configurable: true}); }});"
+        "await mcp.a.b(); delete Object.prototype[0];"
+        "port.postMessage('{\"consumed\":2,\"items\":[{\"type\":\"issue\",\"call\":1,'"
+        "+'\"site\":\"n1\",\"server\":\"a\",\"tool\":\"forged\",\"arguments\":\"{}\"}]}');"
+        "await mcp.a.b(); return 'the port came by, the message was ignored';",
         judge=Judge.FORGED,
     ),
     Probe(

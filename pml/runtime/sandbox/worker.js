@@ -45,8 +45,9 @@ const padStart = uncurry(String.prototype.padStart);
 const numberToString = uncurry(Number.prototype.toString);
 const exec = uncurry(RegExp.prototype.exec);
 const toolsOf = new WeakMap();
-const toolGet = uncurry(WeakMap.prototype.get);
-const toolSet = uncurry(WeakMap.prototype.set);
+const mapGet = uncurry(WeakMap.prototype.get);
+const mapSet = uncurry(WeakMap.prototype.set);
+const typeOf = uncurry(getOwnPropertyDescriptor(Event.prototype, "type").get);
 const addListener = uncurry(EventTarget.prototype.addEventListener);
 const preventDefault = uncurry(Event.prototype.preventDefault);
 const getter = (prototype, key) => uncurry(getOwnPropertyDescriptor(prototype, key).get);
@@ -146,6 +147,9 @@ let calls = 0;
 /** A failed call, as the program sees it. */
 class ToolError extends Error {
   #genuine = true;
+  tool; // declared, because an assignment alone would ask the prototypes for setters
+  code;
+  data;
   constructor(message, facts = {}) {
     super(message);
     this.tool = facts.tool;
@@ -216,13 +220,13 @@ function showCall(error, issued) {
   const trace = attempt(() => issued.stack, "");
   const line = lastIndexOf(slice(trace, 0, indexOf(trace, moduleUrl) + 1), "\n");
   const stack = `ToolError: ${error.message}` + (line < 0 ? "" : slice(trace, line));
-  define(error, { stack });
+  defineProperty(error, "stack", { __proto__: null, value: stack, writable: true });
 }
 
 function makeTool(server, tool, site) {
   const call = (argument) => issue(server, tool, site, argument);
-  defineProperty(call, "name", { value: tool, configurable: true });
-  toolSet(toolsOf, call, freeze({ __proto__: null, server, tool }));
+  defineProperty(call, "name", { __proto__: null, value: tool, configurable: true });
+  mapSet(toolsOf, call, freeze({ __proto__: null, server, tool }));
   return call;
 }
 
@@ -295,13 +299,13 @@ const makeProbes = (args) =>
     },
     arg: (name, value) => (hasOwn(args, name) ? args[name] : value),
     at(site, value) {
-      const tool = typeof value === "function" ? toolGet(toolsOf, value) : undefined;
+      const tool = typeof value === "function" ? mapGet(toolsOf, value) : undefined;
       return tool === undefined ? value : makeTool(tool.server, tool.tool, site);
     },
     atMember(site, object, key) {
       const value = object[key];
       if (typeof value !== "function") return value;
-      const tool = toolGet(toolsOf, value);
+      const tool = mapGet(toolsOf, value);
       if (tool !== undefined) return makeTool(tool.server, tool.tool, site);
       return (...rest) => apply(value, object, rest);
     },
@@ -707,6 +711,18 @@ function removeGlobals() {
 
 /** The port dispatches through prototypes: without this a program could listen and write. */
 function freezeEvents(native) {
+  // a message event is given its data by assignment: a setter further up would get the event,
+  // and with it the port
+  const dataOf = new WeakMap();
+  const [messageEvent] = native;
+  defineProperty(messageEvent.prototype, "data", {
+    get() {
+      return mapGet(dataOf, this);
+    },
+    set(data) {
+      mapSet(dataOf, this, data);
+    },
+  });
   for (const kind of native) {
     freeze(kind);
     freeze(kind.prototype);
@@ -720,7 +736,6 @@ function freezeEvents(native) {
  * would end the worker.  Here it becomes an item of the turn.
  */
 function catchStrayErrors() {
-  const typeOf = getter(Event.prototype, "type");
   const dispatchEvent = (event) => {
     const type = typeOf(event);
     if (type === "unhandledrejection") recordRejection(event.reason);
@@ -741,7 +756,7 @@ function weaken() {
 
 async function boot(event) {
   ({ port, stamp, guards, limits } = event.data);
-  const events = [EventTarget, Event, MessageEvent, MessagePort, MessageChannel];
+  const events = [MessageEvent, Event, EventTarget, MessagePort, MessageChannel];
   define(globalThis, { ToolError });
   // the first import of TypeScript costs 3 to 4 ms, later ones a tenth
   const warm = new Blob(["export default (x: number): number => x;"], {
@@ -752,7 +767,6 @@ async function boot(event) {
     installTime();
     installChance();
   }
-  catchStrayErrors();
   if (guards.globals) removeGlobals();
   if (guards.events) freezeEvents(events);
   weaken();
@@ -761,6 +775,7 @@ async function boot(event) {
     nextInput();
   });
   startPort(port);
+  catchStrayErrors(); // last: until here an error is ours and ends the process
   send("ready");
 }
 

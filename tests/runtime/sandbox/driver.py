@@ -24,20 +24,20 @@ from pml.runtime.sandbox.protocol import (
 )
 
 START_MS = 1_700_000_000_000
-Answer = Callable[[CallIssued], Any]
+Answer = Callable[[CallIssued], object]
 
 
 class ToolFails(Exception):  # noqa: N818  # the test's way to say so
     """Raised by an answer: the call fails with this code and message."""
 
-    def __init__(self, code: str, message: str, data: Any = None) -> None:
+    def __init__(self, code: str, message: str, data: object = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.data = data
 
 
-def echo(call: CallIssued) -> Any:
+def echo(call: CallIssued) -> object:
     return msgspec.json.decode(call.arguments)
 
 
@@ -62,7 +62,7 @@ class Story:
         return end
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Any:  # noqa: ANN401  # JSON
         assert isinstance(self.end, ProgramReturned), self.end
         return msgspec.json.decode(self.end.value)
 
