@@ -70,7 +70,7 @@ async def main() -> None:
         (home / "program.ts").write_text(CODE)
         env = {**os.environ, "PML_DATA_DIR": str(home / "data")}
         execute = [
-            *[sys.executable, "-m", "pml.cli.main", "execute", "--intent", "what time is it"],
+            *[str(Path(sys.executable).with_name("pml")), "execute", "--intent", "what time is it"],
             *["--code-file", str(home / "program.ts"), "--config", str(home / "mcp.json")],
             *["--permissions", str(home / "permissions.yaml"), "--json"],
         ]

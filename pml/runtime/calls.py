@@ -82,7 +82,9 @@ class Caller:
                     await asyncio.sleep(BACK_OFF_S[attempt - 1])
                 started = time.perf_counter()
                 try:
-                    outcome = await self._attempt(issued)
+                    await self._prepare(issued)
+                    started = time.perf_counter()
+                    outcome = await self._upstreams.call(*_split(issued.tool), issued.arguments)
                 except OutcomeUnknownError as exc:
                     if issued.effect is Effect.WRITE:
                         return Unknown(issued.call, str(exc))
@@ -94,9 +96,14 @@ class Caller:
                     break
             return Answered(issued.call, outcome, (time.perf_counter() - started) * 1000)
 
-    async def _attempt(self, issued: Issued) -> Outcome:
-        server, _, tool = issued.tool.partition(":")
-        await self._upstreams.ready(server)  # before the intent: nothing is sent if it fails
+    async def _prepare(self, issued: Issued) -> None:
+        """Connect, then commit the intent: nothing is sent if either fails."""
+        server, _ = _split(issued.tool)
+        await self._upstreams.ready(server)
         self._ledger.attempt(issued.call, self._now_ms())
         await self._log.commit()
-        return await self._upstreams.call(server, tool, issued.arguments)
+
+
+def _split(tool_id: str) -> tuple[str, str]:
+    server, _, tool = tool_id.partition(":")
+    return server, tool

@@ -24,7 +24,7 @@ from pml.serve.compose import open_store, settings_from_env
 from pml.store.ports import Store
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "upstream_server.py"
-BOUND_S = 60.0
+BOUND_S = 30.0
 PERMISSIONS = """\
 version: 1
 servers:
@@ -57,7 +57,7 @@ class Site:
         program = self.folder / "program.ts"
         program.write_text(code)
         return await asyncio.create_subprocess_exec(
-            *[sys.executable, "-m", "pml.cli.main", "execute", "--intent", "count", "--json"],
+            *[str(Path(sys.executable).with_name("pml")), "execute", "--intent", "count", "--json"],
             *["--code-file", str(program), "--config", str(self.folder / "mcp.json")],
             *["--permissions", str(self.folder / "permissions.yaml")],
             *["--data-dir", str(self.data_dir)],
