@@ -15,6 +15,6 @@ if (names.length > 0) {
   lines.push("No text files.");
 }
 
-const report = ["# What lies here", `As of ${now.datetime}.`, ...lines].join("\n\n");
-await mcp.files.write_file({ path: args.report, content: report + "\n" });
+const report = ["# What lies here", "", `As of ${now.datetime}.`, "", ...lines, ""].join("\n");
+await mcp.files.write_file({ path: args.report, content: report });
 return { files: names.length, report: args.report };

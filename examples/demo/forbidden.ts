@@ -1,2 +1,3 @@
-// Not in permissions.yaml: a person has to agree first, so nothing of this program runs.
-await mcp.git.git_reset({ repo_path: args.repository });
+// move_file is not in permissions.yaml: a person has to agree first, so nothing of this runs.
+const readme = await mcp.files.read_text_file({ path: `${args.repository}/README.md`, head: 1 });
+await mcp.files.move_file({ source: `${args.repository}/README.md`, destination: `${args.repository}/${readme.content}` });

@@ -32,8 +32,12 @@ const rows = (counts: [string, number][]) => counts.slice(0, 8).map(([name, n]) 
 // What changed lately: one look into each of the newest commits, in turn.
 const touched = new Set<string>();
 for (const commit of commits.slice(0, 3)) {
-  const patch = await mcp.git.git_show({ repo_path: args.repository, revision: commit.id });
-  for (const [, file] of patch.matchAll(/^\+\+\+ b\/(.+)$/gm)) touched.add(file);
+  try {
+    const patch = await mcp.git.git_show({ repo_path: args.repository, revision: commit.id });
+    for (const [, file] of patch.matchAll(/^\+\+\+ b\/(.+)$/gm)) touched.add(file);
+  } catch (error) {
+    break; // a shallow clone ends here
+  }
 }
 
 // The files behind it, side by side; one that is gone must not stop the report.

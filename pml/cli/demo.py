@@ -63,7 +63,7 @@ async def _story(scene: "Scene", data_dir: Path | None, say: Say) -> "ExecuteRes
         data_dir=data_dir,
         on_event=progress,
     ) as bench:
-        await _connect(bench, say)
+        await _connect(bench, scene, say)
         await _before(bench, scene, say)
         await _forbidden(bench, scene, say)
         response = await _running(bench, scene, say)
@@ -72,22 +72,26 @@ async def _story(scene: "Scene", data_dir: Path | None, say: Say) -> "ExecuteRes
     return response
 
 
-async def _connect(bench: "Workbench", say: Say) -> None:
+async def _connect(bench: "Workbench", scene: "Scene", say: Say) -> None:
     """Step 1.
 
     Raises:
         UpstreamUnavailableError: a server failed; what it said has been shown.
     """
+    from pml.analysis.analyse import referenced_servers
     from pml.cli.render_records import render_servers
     from pml.errors import UpstreamUnavailableError
 
     _title(say, "1. Connect the servers, side by side")
-    await bench.upstreams.connect(bench.upstreams.names)
-    found = tuple(bench.upstreams.status())
+    names = referenced_servers(scene.source)
+    await bench.upstreams.connect(names)
+    found = tuple(server for server in bench.upstreams.status() if server.name in names)
     say(render_servers(found, width=width()))
     for server in found:
         if server.error:
-            raise UpstreamUnavailableError(server.name, "the demo needs it; see why above")
+            raise UpstreamUnavailableError(
+                server.name, "the demo needs it, and above stands why it failed"
+            )
 
 
 async def _before(bench: "Workbench", scene: "Scene", say: Say) -> None:
@@ -103,13 +107,11 @@ async def _forbidden(bench: "Workbench", scene: "Scene", say: Say) -> None:
     from pml.cli.render_response import render_approvals
     from pml.domain.response import ExecuteRequest
 
-    if scene.program != "history.ts":
-        return
-    _title(say, "3. Ask for too much: forbidden.ts wants git_reset, which permissions.yaml lacks")
+    _title(say, "3. Ask for too much: forbidden.ts wants move_file, which permissions.yaml lacks")
     source = (scene.files / "forbidden.ts").read_text(encoding="utf-8")
     response = await bench.act.execute(
         ExecuteRequest(
-            intent="undo local changes", code=source, args={"repository": str(scene.repository)}
+            intent="rename the README", code=source, args={"repository": str(scene.repository)}
         )
     )
     say(render_approvals(response, width=width()))
@@ -127,7 +129,7 @@ async def _running(bench: "Workbench", scene: "Scene", say: Say) -> "ExecuteResp
             args={"repository": str(scene.repository), "report": str(scene.report)},
         )
     )
-    say(headline(response, width()))
+    say(headline(response))
     return response
 
 

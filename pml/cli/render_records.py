@@ -9,6 +9,8 @@ from pml.domain.run import Run, RunState
 from pml.domain.tools import Tool
 from pml.runtime.upstream.status import ServerStatus
 
+LAST_WORDS = 8
+"""Lines of its stderr that are shown of a failed server; `--json` has all that was kept."""
 _MEANING = {
     RunState.RUNNING: "it has not ended yet",
     RunState.APPROVAL_REQUIRED: "a person has to agree first; nothing ran",
@@ -79,11 +81,12 @@ def render_servers(servers: Sequence[ServerStatus], *, width: int) -> str:
         for server in servers
     ]
     listing = table(("server", "state", "tools", "connected", "version"), rows, width=width)
-    return "\n\n".join([listing, *filter(None, map(_trouble, servers))])
+    return "\n\n".join([listing, *filter(None, (_trouble(server, width) for server in servers))])
 
 
-def _trouble(server: ServerStatus) -> str:
+def _trouble(server: ServerStatus, width: int) -> str:
     lines = [f"{server.name}: {server.error}"] if server.error else []
-    lines += [f"  its last words: {line}" for line in server.last_words]
+    words = [line for line in server.last_words if line.strip()][-LAST_WORDS:]
+    lines += [f"  stderr: {line}"[:width] for line in words]
     lines += [f"{server.name}: left out: {tool}" for tool in server.refused]
     return "\n".join(lines)

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 
 from pml.cli.render_diagnostics import render_diagnostics
-from pml.cli.table import duration, shorten, table
+from pml.cli.table import duration, table
 from pml.domain.response import ExecuteResponse, TaskSummary
 
 MAX_TASKS = 30
@@ -99,7 +99,6 @@ def _next(response: ExecuteResponse) -> str:
     return f"pml trace {response.workflow_id}  shows each step"
 
 
-def headline(response: ExecuteResponse, width: int) -> str:
-    """One line for the log of a run."""
-    reason = f": {response.error.message}" if response.error else ""
-    return shorten(_head(response) + reason, width)
+def headline(response: ExecuteResponse) -> str:
+    """How the run ended, with the error if there is one."""
+    return "\n".join(filter(None, [_head(response), _error(response, "the program")]))
