@@ -26,5 +26,5 @@ class Servers(CallsTools, Protocol):
 class Sandboxes(Protocol):
     """The pool of warm sandboxes."""
 
-    def checkout(self) -> AbstractAsyncContextManager[Sandbox, None]:
+    def checkout(self) -> AbstractAsyncContextManager[Sandbox]:
         """One sandbox for one run; dead when the block ends."""
