@@ -153,7 +153,7 @@ def _read(source: Source) -> _Read:
 def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Program:
     source, scopes, calls = read.source, read.scopes, read.calls
     report_refused(source, scopes, report)
-    live = Live(source, scopes, read.functions, calls)
+    live = Live(source, scopes, calls)
     flow = Statements(
         source=source, scopes=scopes, functions=read.functions, calls=calls, live=live
     )

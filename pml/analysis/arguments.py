@@ -111,7 +111,8 @@ def _is_spread(node: Syntax) -> bool:
 
 def _joined(first: Argument, second: Argument) -> Argument:
     """Two things without a name in one argument object."""
-    expressions, inputs = [], []
+    expressions: list[str] = []
+    inputs: list[Reference | Parameter] = []
     for one in (first, second):
         if isinstance(one, Computed):
             expressions.append(one.expression)

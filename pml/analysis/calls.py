@@ -64,7 +64,9 @@ class Handle:
         """``server:tool``, the capability's name, or ``*``."""
         if self.kind is Kind.CAPABILITY:
             return self.name or ANY_TOOL
-        return ANY_TOOL if self.server is None or self.name is None else f"{self.server}:{self.name}"
+        return (
+            ANY_TOOL if self.server is None or self.name is None else f"{self.server}:{self.name}"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,8 +14,7 @@ from pml.errors import DagError
 
 _REFERENCE = re.compile(r"\$OUTPUT\[([^\]]*)\]((?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[\"[^\"\\]*\"\])*)")
 _TEXT = (
-    "const text = (value: unknown) => typeof value === "
-    '"string" ? value : JSON.stringify(value);'
+    'const text = (value: unknown) => typeof value === "string" ? value : JSON.stringify(value);'
 )
 
 

@@ -96,19 +96,15 @@ def report_refused(source: Source, scopes: Scopes, report: Reporter) -> None:
     for node in scopes.doubled:
         message = f"{source.text(node)!r} is declared twice in one scope"
         report.error(node, "syntax", message)
-    _report_names(source, scopes, report)
+    _report_names(scopes, report)
 
 
 def _is_free(source: Source, scopes: Scopes, node: Syntax, names: set[str]) -> bool:
     node = bare(node)
-    return (
-        node.kind == "identifier"
-        and scopes.binding(node) is None
-        and source.text(node) in names
-    )
+    return node.kind == "identifier" and scopes.binding(node) is None and source.text(node) in names
 
 
-def _report_names(source: Source, scopes: Scopes, report: Reporter) -> None:
+def _report_names(scopes: Scopes, report: Reporter) -> None:
     for table in scopes.tables.values():
         for name in sorted(RESERVED & set(table)):
             message = f"{name!r} is what PML gives to every program: use another name"
@@ -117,7 +113,11 @@ def _report_names(source: Source, scopes: Scopes, report: Reporter) -> None:
         report.error(node, "reserved-name", f"{SHIM!r} is PML's own: use another name")
     for name in sorted(RESERVED - {SHIM}):
         for node in scopes.free.get(name, ()):
-            if node.parent is not None and node.parent.get("left") is node and _assigns(node.parent):
+            if (
+                node.parent is not None
+                and node.parent.get("left") is node
+                and _assigns(node.parent)
+            ):
                 report.error(node, "reserved-name", f"{name!r} cannot be assigned")
     for name, reason in ABSENT.items():
         for node in scopes.free.get(name, ()):
@@ -147,7 +147,9 @@ def report_calls(
             message = "which tool this calls cannot be known before it runs: it needs approval"
             report.warn(site.expression, "dynamic-tool", message)
         elif site.handle.server not in catalog.servers:
-            message = f"no server {handle.server!r}{_or(catalog.nearest_servers(handle.server or ''))}"
+            message = (
+                f"no server {handle.server!r}{_or(catalog.nearest_servers(handle.server or ''))}"
+            )
             report.error(site.expression, "unknown-server", message)
         elif (tool := catalog.find(handle.tool)) is None:
             near = catalog.nearest_tools(handle.server or "", handle.name or "")

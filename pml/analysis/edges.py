@@ -63,7 +63,9 @@ def _arriving(graph: Graph, kept: set[int], order: list[int]) -> dict[int, set[_
             if arrow.way is Way.BACK:
                 continue
             if point is None:
-                leaves_kept_loop = arrow.way is Way.LEAVES and _loop_is_kept(graph, arrow.target, kept)
+                leaves_kept_loop = arrow.way is Way.LEAVES and _loop_is_kept(
+                    graph, arrow.target, kept
+                )
                 if not leaves_kept_loop:
                     arriving[arrow.target] |= arriving[number]
             elif arrow.way is Way.CONTAINS:
@@ -79,9 +81,7 @@ def _loop_is_kept(graph: Graph, end: int, kept: set[int]) -> bool:
     return graph.loop_ends[end] in kept
 
 
-def _reduced(
-    arriving: dict[int, set[_Leaving]], order: list[int]
-) -> list[tuple[_Leaving, int]]:
+def _reduced(arriving: dict[int, set[_Leaving]], order: list[int]) -> list[tuple[_Leaving, int]]:
     """The edges that no other path replaces; ``order`` lists nodes, earlier ones first."""
     bit: dict[_Leaving, int] = {}
     before: dict[int, int] = {}

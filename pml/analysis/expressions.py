@@ -1,29 +1,23 @@
-"""Control flow inside expressions: calls, waiting, short circuits, combinators, callbacks."""
+"""Control flow inside expressions: calls, waiting, assignments, short circuits."""
 
-from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar
 
-from pml.analysis.functions import arguments_of, method_of, receiver_of
-from pml.analysis.graph import Form, Point, Role, Way
+from pml.analysis.functions import method_of, receiver_of
+from pml.analysis.graph import Form, Point, Role
+from pml.analysis.parallel import Parallel
 from pml.analysis.scope import pattern_names
 from pml.analysis.syntax import FUNCTIONS, Syntax, bare
-from pml.analysis.walk import NOTHING, Built, Context, Frame, Running, Walk
+from pml.analysis.walk import NOTHING, Running
 
-COMBINATORS = frozenset({"all", "allSettled", "race", "any"})
 _SHORT_CIRCUITS = {"&&": "true", "||": "false", "??": "false"}
 """Operators by the outcome on which their right side runs."""
 _ASSIGNING = {"&&=": "true", "||=": "false", "??=": "false"}
-_READS = frozenset(
-    {"identifier", "member_expression", "subscript_expression", "new_expression"}
-)
 _CHAIN = frozenset({"member_expression", "subscript_expression", "call_expression"})
 
 
-class Expressions(Walk):
+class Expressions(Parallel):
     """Evaluates expressions; a value is what it still waits for."""
-
-    @abstractmethod
-    def statement(self, node: Syntax) -> None:
-        """Build a statement."""
 
     def value(self, node: Syntax | None) -> Running:
         """Build an expression in order of evaluation; the calls its value waits for."""
@@ -32,19 +26,12 @@ class Expressions(Walk):
         site = self.calls.by_node.get(node)
         if site is not None and site.call is None:
             return self.task(site, Form.VALUE)
-        build = _EXPRESSIONS.get(node.kind)
+        build = self._BUILDERS.get(node.kind)
         if build is not None:
             return build(self, node)
         if node.kind in FUNCTIONS:
-            return self._escaping(node)
+            return self.escaping(node)
         return self.values(node.children)
-
-    def values(self, nodes: list[Syntax]) -> Running:
-        """Build several expressions in order."""
-        running = NOTHING
-        for node in nodes:
-            running |= self.value(node)
-        return running
 
     def _name(self, node: Syntax) -> Running:
         binding = self.scopes.binding(node)
@@ -52,7 +39,7 @@ class Expressions(Walk):
             return NOTHING
         function = binding.function
         if function in self.live.functions and function is not None:
-            return self._escaping(function)
+            return self.escaping(function)
         return self.variables.get(binding, NOTHING)
 
     def _await(self, node: Syntax) -> Running:
@@ -205,12 +192,12 @@ class Expressions(Walk):
         if site is not None:
             self.awaited |= self.values([*call["arguments"].children])
             return self.task(site, Form.CALL)
-        if self._is_combinator(call):
-            return self._fork(call)
-        if self.functions.is_array_callback(call) and self._runs_callback(call):
-            return running | self._loop_callback(call)
+        if self.is_combinator(call):
+            return self.fork(call)
+        if self.functions.is_array_callback(call) and self.runs_callback(call):
+            return running | self.loop_callback(call)
         if self.functions.is_promise_callback(call) and running:
-            return self._then(call, running)
+            return self.then(call, running)
         arguments = call.get("arguments")
         if arguments is not None:
             running |= self.values(arguments.children)
@@ -227,211 +214,19 @@ class Expressions(Walk):
         if method_of(self.source, call) is not None:
             self.assign(receiver_of(call), running)
 
-    def _callback(self, expression: Syntax, call: Syntax) -> Running | None:
-        """Run what is given as a callback; None where no tool is called by it."""
-        node = bare(expression)
-        site = self.calls.by_node.get(node) or self.calls.by_node.get(expression)
-        if site is not None and site.call is None:
-            return self.task(site, Form.VALUE)
-        function = self.functions.known(node)
-        if function is None or function not in self.live.functions:
-            return None
-        return self.invoke(function, call)
-
-    def _runs_callback(self, call: Syntax) -> bool:
-        arguments = arguments_of(call)
-        if not arguments or arguments[0] not in self.live:
-            return False
-        node = bare(arguments[0])
-        site = self.calls.by_node.get(node)
-        return site is not None or self.functions.known(node) in self.live.functions
-
-    def _then(self, call: Syntax, running: Running) -> Running:
-        """``.then(f)``: runs beside what follows, once the receiver has settled."""
-        before, waits = self.position(), self._waits
-        self.wait(running)
-        method = method_of(self.source, call)
-        for place, argument in enumerate(arguments_of(call)):
-            start = self.here
-            inner = self._callback(argument, call)
-            if inner is None:
-                self.awaited |= self.value(argument)
-                continue
-            self.wait(inner)
-            if method == "catch" or place > 0:
-                self.merge([start, self.here])
-        end = self.point(None)
-        self.here, self._waits = before, waits
-        return self.start(end, before, call)
-
-    def _escaping(self, function: Syntax) -> Running:
-        """A function is handed to code that may call it."""
-        start = self.here
-        running = self.invoke(function, function)
-        self.merge([start, self.here])
-        self.awaited |= running
-        return running
-
-    # Functions
-
-    def invoke(self, function: Syntax, call: Syntax) -> Running:
-        """Run a function; its sites appear once, where it is called first."""
-        built = self.built.get(function)
-        if built is None:
-            return self._build(function, call)
-        if not built.done:
-            return NOTHING  # recursion
-        before = self.position()
-        if all(self._excludes(context) for context in built.contexts):
-            built.contexts.append(self.context)
-            self.graph.link(before, built.entry)
-            end = self.graph.add()
-            self.graph.link(built.exit, end)
-        else:
-            self.graph.link(before, built.entry, Way.BACK)
-            self._runs_again(built)
-            end = self.graph.add()
-            self.graph.link(before, end)
-        if built.plain:
-            self.here = end
-            return built.running
-        return self.start(end, before, call)
-
-    def _runs_again(self, built: Built) -> None:
-        """A helper that was called in a branch also runs outside it, whatever was decided."""
-        mine = {} if self.context is None else self.context.branches()
-        for context in built.contexts:
-            theirs = {} if context is None else context.branches()
-            outside = [d for d in reversed(theirs) if d not in mine]
-            if outside:
-                self.graph.link(outside[0], built.entry)
-
-    def _excludes(self, other: Context | None) -> bool:
-        """Whether ``other`` lies in another branch of a decision than control is in."""
-        if self.context is None or other is None:
-            return False
-        mine = self.context.branches()
-        theirs = other.branches()
-        return any(mine.get(decision, outcome) != outcome for decision, outcome in theirs.items())
-
-    def _build(self, function: Syntax, call: Syntax) -> Running:
-        plain = "async" not in function.tokens or "generator" in function.kind
-        before = self.position()
-        entry = self.point(None)
-        returns = self._jump("return")
-        built = Built(entry, returns.target, [self.context], NOTHING, plain)
-        self.built[function] = built
-        outer, self.frame = self.frame, Frame(function, returns, waits=not plain)
-        self._body(function)
-        built.running = self.frame.running
-        self.frame = outer
-        built.done = True
-        if plain:
-            self.here = returns.target
-            return built.running
-        self.here = before
-        return self.start(returns.target, before, call)
-
-    def _body(self, function: Syntax) -> None:
-        body = function["body"]
-        for parameter in function.get("parameters").children if "parameters" in function.fields else ():
-            self.value(parameter)
-        if body.kind == "statement_block":
-            self.statement(body)
-        else:
-            self.returned(self.value(body))
-        if self.here is not None:
-            self.jump(self.frame.returns)
-
-    def returned(self, running: Running) -> None:
-        """The function's value waits for ``running``."""
-        if self.frame.waits:
-            handlers, self.handlers = self.handlers, []  # a returned call is not caught here
-            self.wait(running)
-            self.handlers = handlers
-        else:
-            self.frame.running |= running
-
-    # Side by side
-
-    def _is_combinator(self, call: Syntax) -> bool:
-        if method_of(self.source, call) not in COMBINATORS:
-            return False
-        receiver = bare(receiver_of(call))
-        arguments = arguments_of(call)
-        return (
-            self.source.text(receiver) == "Promise"
-            and len(arguments) == 1
-            and self.live.any_call(arguments)
-            and self._starts_calls(bare(arguments[0]))
-        )
-
-    def _starts_calls(self, argument: Syntax) -> bool:
-        """Whether calls start in there; waiting for calls that run already forks nothing."""
-        if argument.kind == "array":
-            elements = (c.children[0] if c.kind == "spread_element" else c for c in argument.children)
-            return any(self._starts_calls(bare(e)) for e in elements if e in self.live)
-        if argument.kind == "call_expression" and self.functions.is_array_callback(argument):
-            return self._runs_callback(argument)
-        return argument.kind not in _READS and argument in self.live
-
-    def _fork(self, call: Syntax) -> Running:
-        argument = bare(arguments_of(call)[0])
-        name = method_of(self.source, call) or ""
-        at = (call.start, call.end)
-        fork = Point(Role.FORK, Form.COMBINATOR, call, name, at, (argument.start, 0))
-        join = Point(Role.JOIN, Form.COMBINATOR, call, name, at, (call.end, 0))
-        self.joins[fork] = join
-        start = self.point(fork)
-        end = self.graph.add(join)
-        for element in argument.children if argument.kind == "array" else [argument]:
-            before, waits = self.position(), self._waits
-            running = self._element(element)
-            self.awaited |= running
-            for number in running:
-                self.graph.link(number, end)
-            if self.here is not None and (self.here != before or not running):
-                self.graph.link(self.here, end)
-            if self._waits == waits:
-                self.here = before
-        if self.here is not None and self.here != start:
-            self.graph.link(self.here, end)
-        return self.start(end, self.position(), call)
-
-    def _element(self, element: Syntax) -> Running:
-        """One branch of a fork; a map's callback is the branch, not a loop of its own."""
-        node = bare(element.children[0] if element.kind == "spread_element" else element)
-        is_map = node.kind == "call_expression" and self.functions.is_array_callback(node)
-        if not is_map or not self._runs_callback(node):
-            return self.value(node)
-        running = self.value(receiver_of(node))
-        callback = self._callback(arguments_of(node)[0], node)
-        return running | (callback or NOTHING)
-
-    def _loop_callback(self, call: Syntax) -> Running:
-        arguments = arguments_of(call)
-        running = self.values(arguments[1:])
-        method = method_of(self.source, call)
-        label = f"{self.source.text(receiver_of(call))}.{method}"
-        at = (call.start, arguments[0].start)
-        loop = Point(Role.LOOP, Form.CALLBACK, call, label, at, (arguments[0].start, 0))
-        head = self.point(loop)
-        first = len(self.graph.points)
-        self.here = self.graph.add()
-        self.graph.link(head, self.here, Way.CONTAINS)
-        body = self._callback(arguments[0], call) or NOTHING
-        end = self.graph.add()
-        self.graph.loop_ends[end] = head
-        self.graph.link(head, end)
-        for number in body | ({self.here} if self.here is not None else set()):
-            self.graph.link(number, end, Way.LEAVES)
-        self.awaited |= body
-        loop.body = (first, len(self.graph.points))
-        self.here = end
-        if not body:
-            return running
-        self.here = head
-        return running | self.start(end, head, call)
+    _BUILDERS: ClassVar[dict[str, Callable[["Expressions", Syntax], Running]]] = {
+        "identifier": _name,
+        "shorthand_property_identifier": _name,
+        "await_expression": _await,
+        "unary_expression": _void,
+        "assignment_expression": _assignment,
+        "augmented_assignment_expression": _augmented,
+        "binary_expression": _binary,
+        "ternary_expression": _ternary,
+        "call_expression": _chain,
+        "member_expression": _chain,
+        "subscript_expression": _chain,
+    }
 
 
 def _inner(link: Syntax) -> Syntax:
@@ -444,18 +239,3 @@ def _inner(link: Syntax) -> Syntax:
 
 def _is_optional(link: Syntax) -> bool:
     return "optional_chain" in link.fields or "?." in link.tokens
-
-
-_EXPRESSIONS = {
-    "identifier": Expressions._name,
-    "shorthand_property_identifier": Expressions._name,
-    "await_expression": Expressions._await,
-    "unary_expression": Expressions._void,
-    "assignment_expression": Expressions._assignment,
-    "augmented_assignment_expression": Expressions._augmented,
-    "binary_expression": Expressions._binary,
-    "ternary_expression": Expressions._ternary,
-    "call_expression": Expressions._chain,
-    "member_expression": Expressions._chain,
-    "subscript_expression": Expressions._chain,
-}

@@ -4,10 +4,22 @@ from pml.analysis.scope import Binding, Definition, Into, Path, Scopes, paramete
 from pml.analysis.syntax import FUNCTIONS, Source, Syntax, bare, wrapped
 
 ARRAY_CALLBACKS = frozenset(
-    """
-    map forEach filter reduce reduceRight flatMap some every find findIndex findLast
-    findLastIndex sort toSorted
-    """.split()
+    {
+        "map",
+        "forEach",
+        "filter",
+        "reduce",
+        "reduceRight",
+        "flatMap",
+        "some",
+        "every",
+        "find",
+        "findIndex",
+        "findLast",
+        "findLastIndex",
+        "sort",
+        "toSorted",
+    }
 )
 """Methods that call their first argument once per element, before they return."""
 _FOLDS = frozenset({"reduce", "reduceRight"})
@@ -127,9 +139,7 @@ class Functions:
         elif place < len(arguments):
             self._define(pattern, arguments[place], (), call)
 
-    def _hand(
-        self, callback: Syntax, place: int, value: Syntax, path: Path, call: Syntax
-    ) -> None:
+    def _hand(self, callback: Syntax, place: int, value: Syntax, path: Path, call: Syntax) -> None:
         function = self.known(callback)
         for position, pattern in () if function is None else parameters(function):
             if position == place:
@@ -145,9 +155,7 @@ class Functions:
 def _is_called(expression: Syntax) -> bool:
     call = expression.parent
     return (
-        call is not None
-        and call.kind == "call_expression"
-        and call.get("function") is expression
+        call is not None and call.kind == "call_expression" and call.get("function") is expression
     )
 
 

@@ -10,31 +10,35 @@ ARGS = "args"
 SHIM = "__pml"
 RESERVED = frozenset({MCP, CAPABILITIES, ARGS, SHIM})
 
-STANDARD = frozenset(
-    # ECMAScript
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LANGUAGE = _names(
     """
     undefined NaN Infinity globalThis arguments eval isFinite isNaN parseFloat parseInt
-    decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape
-    AggregateError Array ArrayBuffer Atomics BigInt BigInt64Array BigUint64Array Boolean DataView
-    Date Error EvalError Float16Array Float32Array Float64Array Function Int16Array Int32Array
-    Int8Array Intl Iterator AsyncIterator JSON Map Math Number Object Promise Proxy RangeError
+    decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape AggregateError
+    Array ArrayBuffer Atomics BigInt BigInt64Array BigUint64Array Boolean DataView Date Error
+    EvalError Float16Array Float32Array Float64Array Function Int16Array Int32Array Int8Array
+    Intl Iterator AsyncIterator JSON Map Math Number Object Promise Proxy RangeError
     ReferenceError Reflect RegExp Set String Symbol SyntaxError Temporal TypeError URIError
     Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakSet WebAssembly
     DisposableStack AsyncDisposableStack SuppressedError
-    """.split()
-    # web names of the sandbox
-    + """
+    """
+)
+_WEB = _names(
+    """
     AbortController AbortSignal Blob ByteLengthQueuingStrategy CompressionStream
     CountQueuingStrategy Crypto CryptoKey CustomEvent DOMException DecompressionStream
     ErrorEvent Event EventTarget File FileReader FormData Headers MessageChannel MessageEvent
     MessagePort Performance PromiseRejectionEvent ReadableStream Request Response SubtleCrypto
     TextDecoder TextDecoderStream TextEncoder TextEncoderStream TransformStream URL URLPattern
     URLSearchParams WritableStream atob btoa clearInterval clearTimeout console crypto fetch
-    navigator performance queueMicrotask reportError self setInterval setTimeout
-    structuredClone
-    """.split()
-    + ["ToolError", MCP, CAPABILITIES, ARGS, SHIM]
+    navigator performance queueMicrotask reportError self setInterval setTimeout structuredClone
+    """
 )
+STANDARD = _LANGUAGE | _WEB | RESERVED | {"ToolError"}
 
 _NO_OS = "the sandbox has no operating system; use an MCP tool"
 _NO_PAGE = "the sandbox has no page; the program gets its input from args and tools"

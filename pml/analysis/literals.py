@@ -1,5 +1,6 @@
 """Values written in the source: strings, numbers and JSON made of them."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from pml.analysis.escapes import unescape
@@ -42,20 +43,15 @@ def literal(source: Source, node: Syntax) -> Any:  # noqa: ANN401  # any JSON va
     """The JSON value that the expression writes down, or `NOT_LITERAL`."""
     node = bare(node)
     kind = node.kind
-    if kind in {"string", "template_string"}:
-        text = string_value(source, node)
-        return NOT_LITERAL if text is None else text
-    if kind == "number":
-        return _number(source.text(node))
     if kind in _CONSTANTS:
         return _CONSTANTS[kind]
-    if kind == "unary_expression":
-        return _signed(source, node)
-    if kind == "array":
-        return _array(source, node)
-    if kind == "object":
-        return _object(source, node)
-    return NOT_LITERAL
+    read = _READERS.get(kind)
+    return NOT_LITERAL if read is None else read(source, node)
+
+
+def _text(source: Source, node: Syntax) -> "str | NotLiteral":
+    text = string_value(source, node)
+    return NOT_LITERAL if text is None else text
 
 
 _CONSTANTS = {"true": True, "false": False, "null": None}
@@ -102,6 +98,16 @@ def _object(source: Source, node: Syntax) -> "dict[str, Any] | NotLiteral":
             return NOT_LITERAL
         found[name] = value
     return found
+
+
+_READERS: dict[str, Callable[[Source, Syntax], Any]] = {
+    "string": _text,
+    "template_string": _text,
+    "number": lambda source, node: _number(source.text(node)),
+    "unary_expression": _signed,
+    "array": _array,
+    "object": _object,
+}
 
 
 def clause_outcome(source: Source, clause: Syntax) -> str:

@@ -8,12 +8,19 @@ continue).
 from collections.abc import Iterable
 
 from pml.analysis.calls import Calls
-from pml.analysis.functions import Functions, method_of
+from pml.analysis.functions import method_of
 from pml.analysis.literals import key_name
 from pml.analysis.scope import Scopes, pattern_names
 from pml.analysis.syntax import FUNCTIONS, Source, Syntax, wrapped
 
 _LEAVING = ("return_statement", "throw_statement", "break_statement", "continue_statement")
+
+_GIVEN = {
+    "variable_declarator": (("value", "name"),),
+    "assignment_expression": (("right", "left"),),
+    "for_in_statement": (("right", "left"),),
+}
+"""Where a value is given to names: the field of the value and that of the names."""
 
 
 class Live:
@@ -23,9 +30,7 @@ class Live:
     that call tools, ``methods`` those of them that are reached as ``x.name(...)``.
     """
 
-    def __init__(
-        self, source: Source, scopes: Scopes, functions: Functions, calls: Calls
-    ) -> None:
+    def __init__(self, source: Source, scopes: Scopes, calls: Calls) -> None:
         self._source = source
         self._scopes = scopes
         self._calls_by_method: dict[str, list[Syntax]] | None = None
@@ -77,13 +82,10 @@ class Live:
     def _carry(self, node: Syntax, parent: Syntax) -> None:
         """A running call is given to names: what uses these is live too."""
         pattern = None
-        if parent.kind == "variable_declarator" and parent.get("value") is node:
-            pattern = parent["name"]
-        elif parent.kind == "assignment_expression" and parent.get("right") is node:
-            pattern = parent["left"]
-        elif parent.kind == "for_in_statement" and parent.get("right") is node:
-            pattern = parent["left"]
-        elif parent.kind == "arguments" and parent.parent is not None:
+        for given, names in _GIVEN.get(parent.kind, ()):
+            if parent.get(given) is node:
+                pattern = parent[names]
+        if parent.kind == "arguments" and parent.parent is not None:
             callee = parent.parent.get("function")
             if callee is not None and callee.kind == "member_expression":
                 pattern = callee["object"]

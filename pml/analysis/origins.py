@@ -5,14 +5,16 @@ functions of the program.  The trace is *exact* while nothing but access lies be
 """
 
 from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import ClassVar
 
 from pml.analysis.calls import Calls, Site
-from pml.analysis.expressions import COMBINATORS
 from pml.analysis.functions import Functions, arguments_of, method_of, receiver_of
 from pml.analysis.globals import ARGS, STANDARD
 from pml.analysis.literals import key_name
+from pml.analysis.parallel import COMBINATORS
 from pml.analysis.scope import Binding, Definition, Into, Path, Scopes
 from pml.analysis.syntax import Source, Syntax, bare, function_of
 
@@ -61,9 +63,7 @@ _BLOCKS = frozenset({"statement_block", "program"})
 class Tracer:
     """Traces expressions of one source; remembers what every definition is made of."""
 
-    def __init__(
-        self, source: Source, scopes: Scopes, functions: Functions, calls: Calls
-    ) -> None:
+    def __init__(self, source: Source, scopes: Scopes, functions: Functions, calls: Calls) -> None:
         self._source = source
         self._scopes = scopes
         self._functions = functions
@@ -94,7 +94,7 @@ class Tracer:
             return self._name(node, path, text or self._source.text(node))
         if node.kind in _MEMBER:
             return self._member(node, path, text or self._source.text(node))
-        handler = _HANDLERS.get(node.kind)
+        handler = self._HANDLERS.get(node.kind)
         if handler is not None:
             found = handler(self, node, path, text)
             if found is not None:
@@ -119,7 +119,9 @@ class Tracer:
             return self._free(self._source.name(node), path, text)
         definitions = self._reaching(binding, node)
         found = _once(
-            replace(o, text=text) if o.exact else o for d in definitions for o in self._define(d, path)
+            replace(o, text=text) if o.exact else o
+            for definition in definitions
+            for o in self._define(definition, path)
         )
         return found if len(definitions) == 1 else _inexact(found)
 
@@ -251,23 +253,22 @@ class Tracer:
             return self._at(arguments[0], (path[0], *path[2:]), text)
         return None
 
-
-_HANDLERS = {
-    "await_expression": Tracer._await,
-    "ternary_expression": Tracer._ternary,
-    "assignment_expression": Tracer._assignment,
-    "array": Tracer._array,
-    "object": Tracer._object,
-    "call_expression": Tracer._call,
-}
-
-
-def _once(origins: "tuple[Origin, ...] | object") -> Origins:
-    return tuple(dict.fromkeys(origins))  # type: ignore[call-overload,no-any-return]
+    _HANDLERS: ClassVar[dict[str, Callable[..., Origins | None]]] = {
+        "await_expression": _await,
+        "ternary_expression": _ternary,
+        "assignment_expression": _assignment,
+        "array": _array,
+        "object": _object,
+        "call_expression": _call,
+    }
 
 
-def _inexact(origins: "object") -> Origins:
-    return tuple(dict.fromkeys(replace(o, exact=False) if o.exact else o for o in origins))  # type: ignore[attr-defined]
+def _once(origins: Iterable[Origin]) -> Origins:
+    return tuple(dict.fromkeys(origins))
+
+
+def _inexact(origins: Iterable[Origin]) -> Origins:
+    return _once(replace(o, exact=False) if o.exact else o for o in origins)
 
 
 def _always_runs_before(definition: Syntax, use: Syntax) -> bool:

@@ -33,9 +33,11 @@ def bind(
             bound[name] = json.dumps(args[name], allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             found.append(_say(Severity.ERROR, "bad-parameter", f"{name!r} is no JSON: {error}"))
-    for name in program.structure.parameters:
-        if name not in args and name not in read.optional:
-            found.append(_missing(name, args, source, scopes))
+    found += [
+        _missing(name, args, source, scopes)
+        for name in program.structure.parameters
+        if name not in args and name not in read.optional
+    ]
     for name in extra if not read.whole else []:
         near = nearest(name, program.structure.parameters)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

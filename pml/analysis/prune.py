@@ -20,21 +20,21 @@ def kept_points(graph: Graph, end: int) -> set[int]:
     kept = {n for n, p in points if p is not None and _in_any_case(p)}
     open_decisions = [n for n in decisions if n not in kept]
     order = graph.forward_order() if open_decisions else []
-    _keep_loops(graph, loops, kept)
+    _keep_loops(loops, kept)
     while True:
         found = _differing(graph, open_decisions, kept, order, end)
         if not found:
             return kept
         kept |= found
         open_decisions = [n for n in open_decisions if n not in kept]
-        _keep_loops(graph, loops, kept)
+        _keep_loops(loops, kept)
 
 
 def _in_any_case(point: Point) -> bool:
     return point.role in {Role.TASK, Role.FORK, Role.JOIN} or point.guards
 
 
-def _keep_loops(graph: Graph, loops: list[tuple[int, Point]], kept: set[int]) -> None:
+def _keep_loops(loops: list[tuple[int, Point]], kept: set[int]) -> None:
     ordered = sorted(kept)
     for number, point in loops:
         low, high = point.body

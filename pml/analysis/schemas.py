@@ -24,7 +24,11 @@ def properties(schema: _Schema | None) -> dict[str, Any]:
 def required(schema: _Schema) -> frozenset[str]:
     """Names of the fields that must be given."""
     found = schema.get("required")
-    return frozenset(n for n in found if isinstance(n, str)) if isinstance(found, list) else frozenset()
+    return (
+        frozenset(n for n in found if isinstance(n, str))
+        if isinstance(found, list)
+        else frozenset()
+    )
 
 
 def compatible(produced: object, consumed: object) -> bool:
@@ -61,7 +65,9 @@ def shared_fields(producer: Tool, consumer: Tool) -> list[str]:
     return [n for n, schema in outputs.items() if n in inputs and compatible(schema, inputs[n])]
 
 
-def violations(tool: Tool, arguments: Mapping[str, Argument]) -> Iterator[tuple[str, str | None, str]]:
+def violations(
+    tool: Tool, arguments: Mapping[str, Argument]
+) -> Iterator[tuple[str, str | None, str]]:
     """What is certainly wrong with the arguments: a code, the field if any, and a sentence.
 
     Only literal arguments are judged; a field counts as missing only if nothing is spread.
@@ -84,12 +90,12 @@ def violations(tool: Tool, arguments: Mapping[str, Argument]) -> Iterator[tuple[
             message = f"argument {where} of {tool.id}: {error.message}"
             yield "bad-argument", str(error.instance_path[0]), message
         elif error.kind.name == "required":
-            missing = error.kind.property
+            missing = error.kind.as_dict()["property"]
             if spread is None and missing not in arguments:
                 message = f"{tool.id} needs the argument {missing!r}{_expected(tool, missing)}"
                 yield "missing-argument", None, message
         elif error.kind.name == "additionalProperties":
-            for name in error.kind.unexpected:
+            for name in error.kind.as_dict()["unexpected"]:
                 message = f"{tool.id} has no argument {name!r}{_nearest(tool, name)}"
                 yield "bad-argument", name, message
         elif whole:

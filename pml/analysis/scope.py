@@ -129,19 +129,15 @@ class Scopes:
         for node in of("variable_declarator"):
             self._declare_variables(node)
         for node in of("for_in_statement"):
-            if node.get("kind") is not None or {"const", "let", "var"} & set(node.tokens):
-                scope = _function_scope(node) if "var" in node.tokens else node
-                self._define(node["left"], node["right"], _element(node), node, "loop", scope)
+            self._declare_loop_variables(node)
         for node in of(*FUNCTIONS):
             self._declare_function(node)
         for node in of("catch_clause"):
             if "parameter" in node.fields:
-                for name, _path, _default in pattern_names(self.source, node["parameter"]):
-                    self._declare(name, "catch", node)
+                self._define(node["parameter"], None, node, "catch", node)
         for node in of(*CLASSES, "enum_declaration"):
-            name = node.get("name")
-            if name is not None:
-                self._declare(name, "lexical", _scope_around(node))
+            if "name" in node.fields:
+                self._declare(node["name"], "lexical", _scope_around(node))
         for node in of("enum_body"):
             for member in node.children:
                 self._declare(member.get("name") or member, "enum", node)
@@ -152,8 +148,15 @@ class Scopes:
             return
         lexical = declaration.kind == "lexical_declaration"
         scope = _scope_around(node) if lexical else _function_scope(node)
-        kind = "lexical" if lexical else "var"
-        self._define(node["name"], node.get("value"), (), node, kind, scope)
+        value = node.get("value")
+        given = None if value is None else Definition(value, (), node)
+        self._define(node["name"], given, node, "lexical" if lexical else "var", scope)
+
+    def _declare_loop_variables(self, node: Syntax) -> None:
+        if {"const", "let", "var"} & set(node.tokens):
+            scope = _function_scope(node) if "var" in node.tokens else node
+            given = Definition(node["right"], _element(node), node)
+            self._define(node["left"], given, node, "loop", scope)
 
     def _declare_function(self, node: Syntax) -> None:
         name = node.get("name")
@@ -169,23 +172,18 @@ class Scopes:
                     binding.definitions.append(Definition(default, (), pattern, weak=True))
 
     def _define(
-        self,
-        pattern: Syntax,
-        value: Syntax | None,
-        path: Path,
-        at: Syntax,
-        kind: str,
-        scope: Syntax,
+        self, pattern: Syntax, given: Definition | None, at: Syntax, kind: str, scope: Syntax
     ) -> None:
-        """Declare the names of ``pattern`` and say where their values come from."""
+        """Declare the names of ``pattern``, which takes apart what is ``given``."""
         for target, inner, default in pattern_names(self.source, pattern):
             if target.kind not in _NAMES:
                 continue
             binding = self._declare(target, kind, scope)
-            if value is not None:
-                binding.definitions.append(Definition(value, path + inner, at))
+            if given is not None:
+                binding.definitions.append(Definition(given.value, given.path + inner, at))
             if default is not None:
-                binding.definitions.append(Definition(default, (), at, weak=value is not None))
+                weak = given is not None
+                binding.definitions.append(Definition(default, (), at, weak=weak))
 
     # Assignments and additions to values
 
@@ -259,9 +257,7 @@ def parameters(function: Syntax) -> list[tuple[int, Syntax]]:
     return [(index, child) for index, child in enumerate(children)]
 
 
-def pattern_names(
-    source: Source, pattern: Syntax
-) -> Iterator[tuple[Syntax, Path, Syntax | None]]:
+def pattern_names(source: Source, pattern: Syntax) -> Iterator[tuple[Syntax, Path, Syntax | None]]:
     """Targets of a pattern: the name or member, the path to its value, its default."""
     stack: list[tuple[Syntax, Path, Syntax | None]] = [(pattern, (), None)]
     while stack:

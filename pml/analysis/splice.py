@@ -41,25 +41,17 @@ class Splices:
     def apply(self, data: bytes) -> bytes:
         """The source with everything spliced in."""
         # At one offset: what closes there (inner first), edits, what opens there (outer first).
-        edits = [(start, 1, index, end, text) for index, (start, end, text) in enumerate(self._edits)]
-        for index, (start, end, before, after) in enumerate(self._wraps):
-            size = end - start
-            edits.append((start, 2, (-size, index), start, before))
-            edits.append((end, 0, (size, -index), end, after))
+        edits = [(start, 1, 0, n, end, text) for n, (start, end, text) in enumerate(self._edits)]
+        for n, (start, end, before, after) in enumerate(self._wraps):
+            edits.append((start, 2, start - end, n, start, before))
+            edits.append((end, 0, end - start, -n, end, after))
         parts: list[bytes] = []
         done = 0
-        for start, rank, nesting, end, text in sorted(edits, key=_by_place):
-            del rank, nesting
+        for start, _rank, _size, _number, end, text in sorted(edits):
             parts += [data[done:start], text]
             done = max(done, end)
         parts.append(data[done:])
         return b"".join(parts)
-
-
-def _by_place(edit: "tuple[int, int, int | tuple[int, int], int, bytes]") -> tuple[int, int, int, int]:
-    start, rank, nesting, _end, _text = edit
-    inner, index = nesting if isinstance(nesting, tuple) else (0, nesting)
-    return start, rank, inner, index
 
 
 def instrument(source: Source, calls: Calls, points: list[Point]) -> str:

@@ -1,5 +1,8 @@
 """Control flow of statements: branches, loops, exceptions and jumps."""
 
+from collections.abc import Callable
+from typing import ClassVar
+
 from pml.analysis.calls import Site
 from pml.analysis.expressions import Expressions
 from pml.analysis.graph import Form, Point, Role, Way
@@ -7,6 +10,7 @@ from pml.analysis.literals import clause_outcome, literal
 from pml.analysis.syntax import CLASSES, FUNCTIONS, Syntax, bare
 from pml.analysis.walk import NOTHING, Context, Finalizer, Jump
 
+_LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
 _HOISTED = frozenset({"function_declaration", "generator_function_declaration", "empty_statement"})
 
 
@@ -39,7 +43,7 @@ class Statements(Expressions):
         """Build one statement; nothing if nothing in it matters."""
         if node not in self.live:
             return
-        build = _STATEMENTS.get(node.kind)
+        build = self._STATEMENTS.get(node.kind)
         if build is not None:
             build(self, node)
         elif node.kind in CLASSES:
@@ -212,7 +216,9 @@ class Statements(Expressions):
 
     # Loops
 
-    def _loop(self, node: Syntax, form: Form, header: Syntax | None, label: str) -> tuple[Point, int]:
+    def _loop(
+        self, node: Syntax, form: Form, header: Syntax | None, label: str
+    ) -> tuple[Point, int]:
         at = (node.start, node.end)
         order = (node.start if header is None else header.end, 2)
         if form in {Form.WHILE, Form.FOR}:
@@ -297,23 +303,21 @@ class Statements(Expressions):
         else:
             self._run_loop(node, loop, head, before=node["condition"])
 
-
-_LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
-_STATEMENTS = {
-    "statement_block": Statements._block,
-    "lexical_declaration": Statements._declaration,
-    "variable_declaration": Statements._declaration,
-    "expression_statement": Statements._expression,
-    "return_statement": Statements._return,
-    "throw_statement": Statements._throw,
-    "break_statement": Statements._break_or_continue,
-    "continue_statement": Statements._break_or_continue,
-    "labeled_statement": Statements._labelled,
-    "if_statement": Statements._if,
-    "switch_statement": Statements._switch,
-    "try_statement": Statements._try,
-    "for_in_statement": Statements._for_in,
-    "for_statement": Statements._for,
-    "while_statement": Statements._while,
-    "do_statement": Statements._while,
-}
+    _STATEMENTS: ClassVar[dict[str, Callable[["Statements", Syntax], None]]] = {
+        "statement_block": _block,
+        "lexical_declaration": _declaration,
+        "variable_declaration": _declaration,
+        "expression_statement": _expression,
+        "return_statement": _return,
+        "throw_statement": _throw,
+        "break_statement": _break_or_continue,
+        "continue_statement": _break_or_continue,
+        "labeled_statement": _labelled,
+        "if_statement": _if,
+        "switch_statement": _switch,
+        "try_statement": _try,
+        "for_in_statement": _for_in,
+        "for_statement": _for,
+        "while_statement": _while,
+        "do_statement": _while,
+    }

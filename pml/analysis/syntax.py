@@ -70,7 +70,17 @@ class Syntax:
     Invariant: children lie inside their parent, in source order, and do not overlap.
     """
 
-    __slots__ = ("children", "commas", "end", "fields", "index", "kind", "parent", "start", "tokens")
+    __slots__ = (
+        "children",
+        "commas",
+        "end",
+        "fields",
+        "index",
+        "kind",
+        "parent",
+        "start",
+        "tokens",
+    )
 
     def __init__(self, kind: str, start: int, end: int, parent: "Syntax | None") -> None:
         self.kind = kind

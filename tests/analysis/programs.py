@@ -1,5 +1,7 @@
 """What the tests of analysis share: a catalog, and structures as short text."""
 
+# ruff: noqa: E501  # programs and their results, a row each
+
 from typing import Any
 
 from pml.analysis.analyse import analyse
@@ -31,7 +33,7 @@ FS = (
     Tool(server="fs", name="read", input_schema=schema("path", "encoding")),
     Tool(server="fs", name="create", input_schema=schema("path")),
     Tool(server="fs", name="write", input_schema=schema("path content")),
-    Tool(server="fs", name="odd name\u00e9\"", input_schema=schema()),
+    Tool(server="fs", name='odd name\u00e9"', input_schema=schema()),
 )
 CATALOG = Catalog(
     {

@@ -9,7 +9,7 @@ from pml.domain.structure import Task
 from tests.analysis.programs import codes, program
 
 
-def literal(value: Any) -> dict[str, Any]:
+def literal(value: object) -> dict[str, Any]:
     return {"type": "literal", "value": value}
 
 

@@ -1,5 +1,7 @@
 """Explicit workflows become programs that take the same path (EX-1)."""
 
+# ruff: noqa: E501  # programs and their results, a row each
+
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from pml.errors import DagError
 from tests.analysis.programs import codes, program
 
 
-def dag(*tasks: tuple[str, str, dict[str, Any], tuple[str, ...]]) -> ExplicitDag:
+def dag(*tasks: "Row") -> ExplicitDag:
     made = [DagTask(id=i, tool=t, arguments=a, depends_on=d) for i, t, a, d in tasks]
     return ExplicitDag(tasks=tuple(made))
 
@@ -50,7 +52,8 @@ def test_a_workflow_without_tasks_returns_nothing() -> None:
     assert program(compile_dag(ExplicitDag(tasks=()))).instrumented == "return {};\n"
 
 
-WRONG = {
+Row = tuple[str, str, dict[str, Any], tuple[str, ...]]
+WRONG: dict[str, tuple[list[Row], str]] = {
     "twice": (
         [("a", "s:a", {}, ()), ("a", "s:b", {}, ())],
         "task 'a': the id is used twice: every task needs its own",
@@ -90,13 +93,15 @@ def test_what_is_wrong_with_a_workflow_is_said(name: str) -> None:
 @st.composite
 def workflows(draw: st.DrawFn) -> ExplicitDag:
     """Up to seven tasks, each waiting for some earlier ones and using one of them."""
-    tasks: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = []
+    tasks: list[DagTask] = []
     for place in range(draw(st.integers(0, 7))):
-        waits = draw(st.sets(st.integers(0, place - 1))) if place else set()
+        waits: set[int] = draw(st.sets(st.integers(0, place - 1))) if place else set()
         names = tuple(f"t-{w}" for w in sorted(waits))
-        arguments = {"x": f"$OUTPUT[{names[0]}].y"} if names and draw(st.booleans()) else {}
-        tasks.append((f"t-{place}", "s:a", arguments, names))
-    return dag(*draw(st.permutations(tasks)))
+        uses: bool = draw(st.booleans())
+        arguments = {"x": f"$OUTPUT[{names[0]}].y"} if names and uses else {}
+        tasks.append(DagTask(id=f"t-{place}", tool="s:a", arguments=arguments, depends_on=names))
+    shuffled: list[DagTask] = draw(st.permutations(tasks))
+    return ExplicitDag(tasks=tuple(shuffled))
 
 
 @given(workflows())
@@ -123,6 +128,5 @@ def closure(before: dict[str, set[str]]) -> dict[str, set[str]]:
     found = {name: set(direct) for name, direct in before.items()}
     for _ in found:
         for earlier in found.values():
-            for name in list(earlier):
-                earlier |= found[name]
+            earlier.update(*(found[name] for name in list(earlier)))
     return found

@@ -1,5 +1,7 @@
 """What is said before anything runs (SA-1, SA-7)."""
 
+# ruff: noqa: E501  # programs and their results, a row each
+
 import pytest
 
 from pml.analysis.analyse import analyse, referenced_servers

@@ -1,6 +1,7 @@
 """Whatever the source: analysis answers, and what it answers is consistent (SA-11)."""
 
 import random
+import re
 
 import pytest
 from hypothesis import example, given
@@ -14,13 +15,13 @@ from pml.domain.record import decode, encode
 from pml.domain.structure import StaticStructure
 from tests.analysis.programs import EPIC_10, ONE_OF_EACH, program
 
-SNIPPETS = (
-    *"(){}[]<>;,.:?!=+-*/&|^%~@#\\`'\"\n\0\ufeff\u2028\u00e9",
-    *"=> ?. ?? ... ${ && || ??= // /* */ <!-- await async yield return throw".split(),
-    *"if else for while do switch case default: try catch finally break continue".split(),
-    *"function class const let var new typeof in of enum namespace import export".split(),
-    *"mcp mcp.s.a() capabilities.x() args args.y __pml x 1n 0x .5 /re/u `t`".split(),
-)
+WORDS = r"""
+    => ?. ?? ... ${ && || ??= // /* */ <!-- await async yield return throw
+    if else for while do switch case default: try catch finally break continue
+    function class const let var new typeof in of enum namespace import export
+    mcp mcp.s.a() capabilities.x() args args.y __pml x 1n 0x .5 /re/u `t`
+"""
+SNIPPETS = (*"(){}[]<>;,.:?!=+-*/&|^%~@#\\`'\"\n\0\ufeff\u2028\u00e9", *re.split(r"\s+", WORDS))
 
 
 def mutated(seed: int) -> str:

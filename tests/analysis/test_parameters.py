@@ -35,7 +35,9 @@ def test_a_name_that_is_also_declared_is_a_parameter_only_through_args() -> None
 
 
 def test_every_parameter_gets_its_value_as_json() -> None:
-    bound, said = bind(program("f(path, args.n)"), {"path": "\u00e9", "n": [1, {"a": None}], "f": 1})
+    bound, said = bind(
+        program("f(path, args.n)"), {"path": "\u00e9", "n": [1, {"a": None}], "f": 1}
+    )
     assert {name: json.loads(text) for name, text in bound.items()} == {
         "f": 1,
         "path": "\u00e9",
@@ -85,7 +87,9 @@ names = st.sampled_from(["alpha", "beta", "gamma", "delta"])
 @given(st.lists(names), st.dictionaries(names, st.integers()))
 def test_every_parameter_is_bound_or_missing(used: list[str], args: dict[str, int]) -> None:
     """A law: nothing is lost between the code and its arguments."""
-    bound, said = bind(program(";".join(f"print(args.{name})" for name in used)), {**args, "print": 0})
+    bound, said = bind(
+        program(";".join(f"print(args.{name})" for name in used)), {**args, "print": 0}
+    )
     missing = {d.text for d in said if d.code == "missing-parameter"}
     unused = {d.text for d in said if d.code == "unknown-parameter"}
     assert set(bound) - {"print"} == set(used) & set(args)

@@ -1,17 +1,19 @@
 """Instrumented code (SA-6; design, section 5, rule 2)."""
 
+# ruff: noqa: E501  # programs and their results, a row each
+
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from deno import find_deno_bin
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pml.analysis.syntax import Source
 from pml.domain.structure import Decision, Fork, Loop, Task
 from pml.runtime.sandbox.module import module_text
+from pml.runtime.sandbox.tier import find_deno
 from tests.analysis.programs import EPIC_10, ONE_OF_EACH, program
 
 MARK = r"\u22a5"
@@ -61,7 +63,9 @@ SPLICED = {
 def test_what_is_spliced_in(name: str) -> None:
     """SA-6."""
     source, expected = SPLICED[name]
-    assert program(source).instrumented == expected.replace("\u00e9", r"\u00e9" if "odd" in name else "\u00e9")
+    assert program(source).instrumented == expected.replace(
+        "\u00e9", r"\u00e9" if "odd" in name else "\u00e9"
+    )
 
 
 def test_a_switch_clause_without_a_semicolon_is_closed_before_the_default() -> None:
@@ -109,7 +113,7 @@ def test_deno_parses_instrumented_code(tmp_path: Path) -> None:
     main = tmp_path / "main.ts"
     main.write_text("\n".join(f'import "./p{n}.ts";' for n in range(len(SOURCES))))
     environment = {"NO_COLOR": "1", "DENO_DIR": str(tmp_path / "deno")}
-    command = [find_deno_bin(), "run", "--no-remote", "--no-config", "--no-prompt", str(main)]
+    command = [str(find_deno()), "run", "--no-remote", "--no-config", "--no-prompt", str(main)]
     ran = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=60, check=False
     )

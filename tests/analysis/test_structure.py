@@ -1,5 +1,7 @@
 """Nodes, control edges and layers by rule (SA-2, SA-3); epic 10 exactly."""
 
+# ruff: noqa: E501  # programs and their results, a row each
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
