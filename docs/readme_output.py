@@ -1,0 +1,59 @@
+"""Puts the demo's real output into README.md; a test keeps what is stable of it true.
+
+Run ``.venv/bin/python docs/readme_output.py`` after a change to the demo or to what it shows.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PML = Path(sys.executable).with_name("pml")
+CUT = "[...]"
+SHOWN = ("2. ", "5. ", "Where ")
+"""Beginnings of the sections that the README shows; the others are cut."""
+BLOCK = re.compile(r"(?<=\$ make demo\n).*?(?=```)", re.DOTALL)
+
+
+def demo(data_dir: Path, output: Path) -> str:
+    """What a fresh demo prints, over this checkout.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    command = [str(PML), "demo", "--output", str(output), "--data-dir", str(data_dir)]
+    done = subprocess.run(  # noqa: S603  # our own command
+        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True
+    )
+    return done.stdout
+
+
+def excerpt(output: str) -> str:
+    """The sections that the README shows, with a mark for each cut."""
+    sections = output.strip().split("\n\n")
+    kept: list[str] = [sections[0]]
+    showing = False
+    for section in sections[1:]:
+        if re.match(r"\d\. |Where ", section):
+            showing = section.startswith(SHOWN)
+        if showing:
+            kept.append(section)
+        elif kept[-1] != CUT:
+            kept.append(CUT)
+    return "\n\n".join(kept) + "\n"
+
+
+def stable(shown: str) -> list[str]:
+    """The lines of an excerpt that do not depend on the machine, the day or the history."""
+    return shown.partition("\n5. ")[0].split("\n")
+
+
+if __name__ == "__main__":
+    readme = ROOT / "README.md"
+    with tempfile.TemporaryDirectory() as folder:
+        demo(Path(folder) / "data", ROOT / "pml-demo")  # the first one also warms up caches
+        fresh = demo(Path(folder) / "data", ROOT / "pml-demo").replace(f"{folder}/data", "...")
+    text = re.sub(r" --data-dir \S+", "", excerpt(fresh))
+    readme.write_text(BLOCK.sub(lambda _: text, readme.read_text("utf-8"), count=1), "utf-8")
