@@ -27,7 +27,8 @@ from tests.oracle.sandboxed import sandboxed
 from tests.oracle.scenario import Case, Observed, play
 
 TOOLS = {
-    "fs": ("read", "list", "stat", "write"),
+    "fs": ("read", "list", "stat", "write", "read-file"),
+    "my server": ("x.y",),
     "db": ("count", "query"),
     "kv": ("get", "set"),
     "api": ("fetch", "flaky", "broken"),

@@ -1,5 +1,6 @@
 """PML's side of the comparison: the program, instrumented or not, in a warm sandbox."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -11,6 +12,8 @@ from pml.runtime.sandbox.pool import SandboxPool
 from pml.runtime.sandbox.process import Sandbox
 from pml.runtime.sandbox.protocol import DeliverInput, FireInput, StartInput, TurnItem
 from tests.oracle.scenario import Case
+
+TURN_TIMEOUT_S = 30.0  # a turn takes a millisecond; the machine may be shared
 
 
 class Sandboxed:
@@ -64,11 +67,12 @@ class Sandboxed:
     async def _turn(self) -> tuple[TurnItem, ...]:
         self._inputs += 1
         items: tuple[TurnItem, ...] = ()
-        while True:
-            turn = await self._sandbox.turn()
-            items += turn.items
-            if turn.consumed == self._inputs:
-                return items
+        async with asyncio.timeout(TURN_TIMEOUT_S):
+            while True:
+                turn = await self._sandbox.turn()
+                items += turn.items
+                if turn.consumed == self._inputs:
+                    return items
 
 
 @asynccontextmanager
