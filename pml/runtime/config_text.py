@@ -113,7 +113,13 @@ def read_yaml(path: Path) -> ConfigText:
     """
     source, text = str(path), _read(path)
     root = _compose(source, text)
-    return ConfigText(source, yaml.safe_load(text), root)
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as exc:
+        raise _no_yaml(source, exc) from exc
+    except ValueError as exc:  # such as a date in month 13
+        raise ConfigError(source, f"expected YAML: {exc}") from exc
+    return ConfigText(source, value, root)
 
 
 def _read(path: Path) -> str:
@@ -141,13 +147,19 @@ def _compose(source: str, text: str) -> yaml.Node | None:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
             raise ConfigError(source, "YAML aliases (*name) are not supported")  # no bombs
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as exc:
-        line = None if exc.problem_mark is None else exc.problem_mark.line + 1
-        raise ConfigError(source, f"expected YAML: {exc.problem}", line=line) from exc
-    except (yaml.YAMLError, RecursionError) as exc:
-        raise ConfigError(source, f"expected YAML: {exc}") from exc
+    except yaml.YAMLError as exc:
+        raise _no_yaml(source, exc) from exc
+    except RecursionError as exc:
+        raise ConfigError(source, "expected YAML: nested too deeply") from exc
     _check_unique(source, root)
     return root
+
+
+def _no_yaml(source: str, exc: yaml.YAMLError) -> ConfigError:
+    if not isinstance(exc, yaml.MarkedYAMLError):
+        return ConfigError(source, f"expected YAML: {exc}")
+    line = None if exc.problem_mark is None else exc.problem_mark.line + 1
+    return ConfigError(source, f"expected YAML: {exc.problem}", line=line)
 
 
 def _check_unique(source: str, root: yaml.Node | None) -> None:

@@ -8,7 +8,7 @@ everything, and needs approval.  Reference with examples: docs/reference/permiss
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from pml.domain.permissions import (
     ApprovalMode,
@@ -22,7 +22,7 @@ from pml.domain.permissions import (
 from pml.domain.tools import Tool, matches
 from pml.runtime.config_text import ConfigText, read_yaml
 
-VERSION: Final[Literal[1]] = 1
+VERSION: Final = 1
 _FILE_KEYS = ("version", "servers")
 _SERVER_KEYS = ("trusted", "tools")
 _RULE_KEYS = ("scope", "effect", "approval_mode")

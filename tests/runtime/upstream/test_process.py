@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -19,6 +20,10 @@ from pml.runtime.upstream.servers import Upstreams
 from tests.runtime.upstream.outside import SERVER, Sink, alive, eventually, open_files
 
 Open = Callable[..., Awaitable[Upstreams]]
+
+
+def gone(pid: int) -> bool:
+    return not alive(pid)
 
 
 async def call(servers: Upstreams, tool: str) -> object:
@@ -54,7 +59,7 @@ async def test_closing_ends_servers_and_what_they_started(
             assert alive(server)
             assert alive(grandchild)
         assert not alive(server)
-        await eventually(lambda: not alive(grandchild))  # init reaps it
+        await eventually(partial(gone, grandchild))  # init reaps it
         assert asyncio.all_tasks() == tasks
         assert open_files() <= files
 
