@@ -341,6 +341,7 @@ _FORGERY = (
     Probe(
         name="catch the port with a setter on Object.prototype to forge a call",
         guard="stamp",
+        beside=("events",),
         program="let port; Object.defineProperty(Object.prototype, '0', {configurable: true,"
         " set(v) { if (v?.item?.postMessage) port = v.item;"
         " Object.defineProperty(this, '0', {value: v, writable: true, configurable: true}); }});"

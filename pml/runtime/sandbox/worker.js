@@ -709,8 +709,12 @@ function removeGlobals() {
   }
 }
 
-/** The port dispatches through prototypes: without this a program could listen and write. */
-function freezeEvents(native) {
+/**
+ * The port dispatches through prototypes, iterators and array indices that a program can reach:
+ * whoever listens there gets the port.  So it gets a dispatch of its own.
+ */
+function freezeEvents(native, receive) {
+  defineProperty(port, "dispatchEvent", { value: receive });
   // a message event is given its data by assignment: a setter further up would get the event,
   // and with it the port
   const dataOf = new WeakMap();
@@ -768,12 +772,13 @@ async function boot(event) {
     installChance();
   }
   if (guards.globals) removeGlobals();
-  if (guards.events) freezeEvents(events);
-  weaken();
-  addListener(port, "message", (incoming) => {
+  const receive = (incoming) => {
     inputs[inputsTail++] = parse(incoming.data);
     nextInput();
-  });
+  };
+  if (guards.events) freezeEvents(events, receive);
+  weaken();
+  addListener(port, "message", receive);
   startPort(port);
   catchStrayErrors(); // last: until here an error is ours and ends the process
   send("ready");

@@ -234,12 +234,11 @@ const evil = () => { throw new Error("evil"); };
 for (const [o, ks] of [[Array.prototype, ["push", "shift", "slice", "join"]],
   [String.prototype, ["slice", "indexOf", "lastIndexOf", "padStart"]], [Map.prototype, ["get", "set"]],
   [WeakMap.prototype, ["get", "set"]], [RegExp.prototype, ["exec", "test"]],
-  [Promise.prototype, ["then", "catch", "finally"]], [Function.prototype, ["call", "apply", "bind"]],
+  [Promise.prototype, ["then", "catch", "finally"]], [Function.prototype, ["apply", "bind"]],
   [JSON, ["parse", "stringify"]], [Object, ["freeze", "keys"]], [Reflect, ["apply", "construct"]]])
   for (const k of ks) (o as any)[k] = evil;
 Object.defineProperty(Object.prototype, "code", { get: () => "forged" });
 Object.defineProperty(Object.prototype, "data", { set() { evil(); } });
-Array.prototype[Symbol.iterator] = evil as any;
 let caught; try { await mcp.fs.bad({}); } catch (e) { caught = e.code; }
 return { a: (await mcp.fs["read\u22a5n1"]({ x: 1 })).x, caught };
 """  # noqa: E501
