@@ -19,13 +19,14 @@ from pml.domain.record import JsonText, encode
 from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse
 from pml.domain.run import Run, RunProgram, RunState
 from pml.domain.structure import StaticStructure
+from pml.domain.trace import ExecutionTrace
 from pml.errors import SandboxError, StoreError
 from pml.loop.answer import answer, approval_error
 from pml.loop.close import History, close, trace_of
 from pml.loop.ports import Sandboxes, Servers
 from pml.loop.prepare import Prepared, Refusal, examine, prepare
 from pml.runtime.broker import Broker, JudgesTools, RunPlan
-from pml.runtime.ending import Ending
+from pml.runtime.ending import Ending, reason_of, store_lost
 from pml.runtime.log_writer import LogWriter
 from pml.runtime.sandbox.module import module_text
 from pml.runtime.sandbox.protocol import StartInput
@@ -149,7 +150,7 @@ class _Attempt:
         ending = Ending(
             state=RunState.APPROVAL_REQUIRED, approvals=approvals, error=approval_error(tools)
         )
-        return self._answer(ending, Ledger(), 0.0, ())
+        return self._answer(ending, self._trace(ending, Ledger()), 0.0, ())
 
     async def run_program(self) -> ExecuteResponse:
         """Hand the program to a sandbox and see it through."""
@@ -179,9 +180,15 @@ class _Attempt:
                 state = RunState.IN_DOUBT if ledger.in_doubt else RunState.CANCELLED
                 await asyncio.shield(self._close(Ending(state=state), ledger, log))
                 raise
+            except StoreError as exc:
+                ending = store_lost(exc, ledger)
         wall_ms = (time.perf_counter() - started) * 1000
-        await self._close(ending, ledger, log)
-        return self._answer(ending, ledger, wall_ms, tuple(broker.warnings))
+        try:
+            trace = await self._close(ending, ledger, log)
+        except StoreError as exc:
+            ending = store_lost(exc, ledger)
+            trace = self._trace(ending, ledger)
+        return self._answer(ending, trace, wall_ms, tuple(broker.warnings))
 
     def _plan(self) -> RunPlan:
         return RunPlan(
@@ -197,16 +204,16 @@ class _Attempt:
             timeout_ms=self.request.timeout_ms,
         )
 
-    async def _close(self, ending: Ending, ledger: Ledger, log: LogWriter) -> None:
+    async def _close(self, ending: Ending, ledger: Ledger, log: LogWriter) -> ExecutionTrace:
         await log.commit()
-        act, reason = self.act, ending.error.message if ending.error else ""
-        now_ms = act.entropy.now_ms()
+        act, now_ms = self.act, self.act.entropy.now_ms()
+        trace = self._trace(ending, ledger)
         await close(
             act.store.runs,
             act.store.traces,
             self._history(ledger),
-            ending.state,
-            reason=reason,
+            trace,
+            reason=reason_of(ending),
             now_ms=now_ms,
             limits=act.limits,
         )
@@ -218,13 +225,22 @@ class _Attempt:
                 duration_ms=float(now_ms - self.run.created_at_ms),
             )
         )
+        return trace
+
+    def _trace(self, ending: Ending, ledger: Ledger) -> ExecutionTrace:
+        return trace_of(
+            self._history(ledger),
+            ending.state,
+            limits=self.act.limits,
+            reason=reason_of(ending),
+        )
 
     def _answer(
-        self, ending: Ending, ledger: Ledger, wall_ms: float, warnings: tuple[str, ...]
+        self, ending: Ending, trace: ExecutionTrace, wall_ms: float, warnings: tuple[str, ...]
     ) -> ExecuteResponse:
         return answer(
             ending,
-            trace_of(self._history(ledger), ending.state, limits=self.act.limits),
+            trace,
             self.structure,
             wall_ms=wall_ms,
             diagnostics=self.prepared.diagnostics,

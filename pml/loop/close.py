@@ -43,27 +43,27 @@ async def close(
     runs: Runs,
     traces: Traces,
     history: History,
-    state: RunState,
+    trace: ExecutionTrace,
     *,
     reason: str,
     now_ms: int,
     limits: Limits,
 ) -> None:
-    """Move the run to ``state``; a final one gets trace, results and statistics with it.
+    """Move the run to the trace's state; a final one keeps trace, results and statistics.
 
     Raises:
         RunStateError: the run has been moved meanwhile.
         StoreError: the database is lost; the run is found as interrupted later.
     """
-    if not state.final:
-        await runs.move(history.run.id, state, reason=reason, now_ms=now_ms)
+    if not trace.state.final:
+        await runs.move(trace.run_id, trace.state, reason=reason, now_ms=now_ms)
         return
     await traces.finish(
-        history.run.id,
-        state,
+        trace.run_id,
+        trace.state,
         reason=reason,
         now_ms=now_ms,
-        trace=trace_of(history, state, limits=limits, reason=reason),
+        trace=trace,
         results=full_results(history.ledger),
         dependencies=dependencies(history.structure, history.ledger),
         result_expires_at_ms=now_ms + limits.result_ttl_s * 1000,

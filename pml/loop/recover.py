@@ -12,7 +12,7 @@ from pml.domain.record import decode
 from pml.domain.run import Failed, Run, RunState
 from pml.domain.structure import StaticStructure
 from pml.errors import RunStateError
-from pml.loop.close import History, close
+from pml.loop.close import History, close, trace_of
 from pml.store.ports import Store
 
 
@@ -35,7 +35,7 @@ async def recover(
                 store.runs,
                 store.traces,
                 history,
-                state,
+                trace_of(history, state, limits=limits, reason=reason),
                 reason=reason,
                 now_ms=now_ms,
                 limits=limits,

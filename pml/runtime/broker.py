@@ -26,7 +26,14 @@ from pml.domain.sanitising import preview, redact_text
 from pml.domain.tools import Catalog, Tool
 from pml.errors import PmlError, SandboxError
 from pml.runtime.calls import Answered, Caller, CallsTools, Unknown
-from pml.runtime.ending import Ending, deadline_error, doubt_error, limit_error, settlement
+from pml.runtime.ending import (
+    Ending,
+    deadline_error,
+    doubt_error,
+    limit_error,
+    reason_of,
+    settlement,
+)
 from pml.runtime.log_writer import LogWriter
 from pml.runtime.sandbox import protocol
 
@@ -310,7 +317,7 @@ class Broker:
             return ending
         error = doubt_error(
             self.ledger,
-            Unknown(doubts[0].issued.call, ending.error.message if ending.error else ""),
+            Unknown(doubts[0].issued.call, reason_of(ending)),
         )
         return Ending(state=RunState.IN_DOUBT, error=error)
 

@@ -8,6 +8,7 @@ from pml.domain.permissions import Permission
 from pml.domain.record import JsonText
 from pml.domain.response import ExecuteError
 from pml.domain.run import Failed, Outcome, Returned, RunState
+from pml.errors import StoreError
 from pml.runtime.calls import Unknown
 from pml.runtime.sandbox import protocol
 
@@ -20,6 +21,22 @@ class Ending:
     result: JsonText | None = None
     error: ExecuteError | None = None
     approvals: tuple[Permission, ...] = ()
+
+
+def reason_of(ending: Ending) -> str:
+    """Why the run stands as it does, in words; empty where the state says it all."""
+    return ending.error.message if ending.error else ""
+
+
+def store_lost(error: StoreError, ledger: Ledger) -> Ending:
+    """The log or the trace could not be written; the next PML process closes the run."""
+    message = (
+        f"{error}. The run was stopped; once the database is back, `pml runs` says how it was left"
+    )
+    return Ending(
+        state=RunState.IN_DOUBT if ledger.in_doubt else RunState.ERROR,
+        error=ExecuteError(code="store_unavailable", message=message),
+    )
 
 
 def settlement(

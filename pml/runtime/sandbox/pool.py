@@ -147,6 +147,10 @@ class SandboxPool:
         finally:
             await sandbox.kill()
 
+    async def warm(self) -> None:
+        """Wait until all that is on its way is warm."""
+        await asyncio.gather(*self._warm, return_exceptions=True)
+
     async def _why_no_own_uid(self) -> str:
         if not self._guards.uid:
             return "switched off"
