@@ -1,0 +1,185 @@
+"""PostgreSQL and its twin, step by step, on runs and their logs (ST-1; design, section 5).
+
+Whatever is asked, in whatever order, both answer the same: values, kinds of error, and
+nothing written when an error was raised.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+
+from pml.domain.run import Run, RunState
+from pml.domain.trace import ExecutionTrace
+from pml.errors import PmlError
+from pml.store.database import Database
+from pml.store.ledger_key import LedgerKey
+from pml.store.memory import memory_store
+from pml.store.ports import Store
+from pml.store.postgres import postgres_store
+from tests.store.nouns import a_program, a_run, a_trace, an_edge, some_records
+
+# Without shrinking, which takes minutes on a database; the steps that failed are few.
+SETTINGS = settings(
+    max_examples=25,
+    stateful_step_count=30,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+)
+
+Question: TypeAlias = Callable[[Store], Awaitable[object]]
+IDS = st.sampled_from(["r1", "r⊥"])
+STATES = st.sampled_from(list(RunState))
+FIRST_STATES = st.sampled_from([RunState.RUNNING] * 4 + [RunState.PAUSED, RunState.ERROR])
+END_STATES = st.sampled_from(
+    [RunState.SUCCESS, RunState.ERROR, RunState.INTERRUPTED, RunState.RUNNING]
+)
+TIMES = st.integers(0, 6)
+OWNERS = st.sampled_from(["host/1", "host/2"])
+
+
+class Twins(RuleBasedStateMachine):
+    """Asks both stores the same; `database` and `runner` are set by the test."""
+
+    database: Database
+    runner: asyncio.Runner
+    traces = Bundle("traces")
+
+    @initialize()
+    def empty(self) -> None:
+        self.runner.run(self._empty())
+        key = LedgerKey(bytes(32), "the test")
+        self.stores = (postgres_store(self.database, key), memory_store(self.database.user_id))
+        self.lengths: dict[str, int] = {}
+
+    async def _empty(self) -> None:
+        async with self.database.connection() as connection:
+            await connection.execute("DELETE FROM run")  # logs, traces and results with it
+            await connection.execute("DELETE FROM tool_dependency")
+
+    def ask(self, question: Question) -> object:
+        """The one answer of both; an error counts as its type and text."""
+        real, twin = (self.runner.run(answer(question(store))) for store in self.stores)
+        assert real == twin
+        return real
+
+    @rule(run_id=IDS, state=FIRST_STATES, created=TIMES, owner=OWNERS, intent=st.text(max_size=5))
+    def create(self, run_id: str, state: RunState, created: int, owner: str, intent: str) -> None:
+        run = a_run(run_id, state=state, created_at_ms=created, owner=owner, intent=intent)
+        self.ask(lambda store: store.runs.create(run, a_program(seed=created)))
+
+    @rule(run_id=IDS, to=STATES, now=TIMES, reason=st.text(max_size=5), owner=st.none() | OWNERS)
+    def move(self, run_id: str, to: RunState, now: int, reason: str, owner: str | None) -> None:
+        self.ask(lambda store: store.runs.move(run_id, to, reason=reason, now_ms=now, owner=owner))
+
+    @rule(run_id=IDS, number=st.integers(0, 3), off_by=st.sampled_from([0, 0, 0, 0, -1, 1]))
+    def append(self, run_id: str, number: int, off_by: int) -> None:
+        first = max(0, self.lengths.get(run_id, 0) + off_by)
+        said = self.ask(lambda store: store.run_log.append(run_id, some_records(first, number)))
+        if said is None:
+            self.lengths[run_id] = self.lengths.get(run_id, 0) + number
+
+    @rule(target=traces, run_id=IDS, to=END_STATES, name=st.sampled_from("abcd"), now=TIMES)
+    def finish(self, run_id: str, to: RunState, name: str, now: int) -> object:
+        trace = a_trace(f"{run_id}-{name}", run_id, executed_at_ms=now)
+        said = self.ask(lambda store: self.finished(store, run_id, to, trace, now))
+        return multiple() if isinstance(said, tuple) else trace
+
+    @rule(trace=consumes(traces), to=END_STATES, now=TIMES)
+    def finish_again(self, trace: ExecutionTrace, to: RunState, now: int) -> None:
+        assert self.ask(lambda store: self.finished(store, trace.run_id, to, trace, now)) is None
+
+    @staticmethod
+    def finished(
+        store: Store, run_id: str, to: RunState, trace: ExecutionTrace, now: int
+    ) -> Awaitable[None]:
+        return store.traces.finish(
+            run_id,
+            to,
+            reason=trace.id,
+            now_ms=now,
+            trace=trace,
+            results=[("n1", f'"{trace.id}"')],
+            dependencies=[an_edge("fs:a", f"fs:{trace.id[-1]}", count=now + 1)],
+            result_expires_at_ms=now + 3,
+        )
+
+    @rule(now=TIMES | st.just(10**13))
+    def expire(self, now: int) -> None:
+        self.ask(lambda store: store.run_log.delete_expired(now))
+        self.ask(lambda store: store.task_results.delete_expired(now))
+        for run_id in self.lengths:
+            length = self.runner.run(self.stores[1].run_log.read(run_id))
+            self.lengths[run_id] = len(length)
+
+    @rule(run_id=IDS, offset=st.integers(0, 4), limit=st.integers(1, 4), now=TIMES)
+    def page(self, run_id: str, offset: int, limit: int, now: int) -> None:
+        self.ask(
+            lambda store: store.task_results.page(
+                run_id, "n1", offset=offset, limit=limit, now_ms=now
+            )
+        )
+
+    @rule(limit=st.integers(0, 5), state=st.none() | STATES, owner=OWNERS)
+    def list_runs(self, limit: int, state: RunState | None, owner: str) -> None:
+        self.ask(lambda store: store.runs.recent(limit, state))
+        self.ask(lambda store: store.runs.unfinished_of_others(lambda other: other == owner))
+
+    @rule(run_id=IDS)
+    def read(self, run_id: str) -> None:
+        self.ask(lambda store: store.runs.get(run_id))
+        self.ask(lambda store: store.runs.program(run_id))
+        self.ask(lambda store: store.run_log.read(run_id))
+        self.ask(lambda store: store.traces.of_run(run_id))
+
+    @invariant()
+    def nothing_differs(self) -> None:
+        if hasattr(self, "stores"):
+            self.ask(lambda store: store.runs.recent(9))
+            self.ask(lambda store: store.traces.recent(9))
+            self.ask(lambda store: store.tool_dependencies.all())
+
+
+async def answer(question: Awaitable[object]) -> object:
+    try:
+        said = await question
+    except (PmlError, ValueError) as error:
+        return type(error).__name__, str(error)
+    return msgspec.to_builtins(said) if isinstance(said, Run) else said
+
+
+def test_postgres_and_its_twin_answer_alike(postgres_dir: Path) -> None:
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        user_id = f"test-{secrets.token_hex(8)}"
+        opened = Database.open(url=None, data_dir=postgres_dir, user_id=user_id)
+        database = runner.run(stack.enter_async_context(opened))
+        machine = type("Machine", (Twins,), {"database": database, "runner": runner})
+        try:
+            run_state_machine_as_test(machine, settings=SETTINGS)
+        finally:
+            runner.run(stack.aclose())
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+async def test_a_limit_is_a_limit(any_store: Store, limit: int) -> None:
+    await any_store.runs.create(a_run("a"), a_program())
+    await any_store.runs.create(a_run("b"), a_program())
+    assert len(await any_store.runs.recent(limit)) == limit
