@@ -32,7 +32,7 @@ def runs(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the latest runs."""
+    """List the latest runs; times are UTC."""
     from pml.cli.render_records import render_runs
 
     found = run(_runs(limit, state, data_dir))

@@ -20,11 +20,11 @@ _MEANING = {
 
 
 def render_runs(runs: Sequence[Run], *, width: int) -> str:
-    """One run per line, the latest first."""
+    """One run per line, the latest first; without year and seconds, to leave the intent room."""
     if not runs:
         return "No runs.  `pml demo` makes one; `pml execute --help` shows how to make your own."
-    rows = [(run.id, run.state.value, moment(run.created_at_ms), run.intent) for run in runs]
-    return table(("run", "state", "started (UTC)", "intent"), rows, width=width)
+    rows = [(run.id, run.state.value, moment(run.created_at_ms)[5:16], run.intent) for run in runs]
+    return table(("run", "state", "started", "intent"), rows, width=width)
 
 
 def render_untraced(run: Run, *, width: int) -> str:

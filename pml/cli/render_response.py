@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pml.cli.render_diagnostics import render_diagnostics
 from pml.cli.table import duration, table
+from pml.domain.program import Severity
 from pml.domain.response import ExecuteResponse, TaskSummary
 
 MAX_TASKS = 30
@@ -42,9 +43,10 @@ def _head(response: ExecuteResponse) -> str:
 
 
 def _error(response: ExecuteResponse, name: str) -> str:
-    if response.error is None or response.diagnostics:
-        return ""
     error = response.error
+    said = response.approvals or any(d.severity is Severity.ERROR for d in response.diagnostics)
+    if error is None or said:
+        return ""  # what follows says it better
     where = f"{name}:{error.line}: " if error.line is not None else ""
     return f"{where}error: {error.message} [{error.code}]"
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 SECOND_MS = 1_000
 MINUTE_MS = 60_000
-MIN_LAST = 12
+MIN_LAST = 10
 """Columns that the last column keeps, however narrow the terminal."""
 
 

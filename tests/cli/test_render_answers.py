@@ -85,6 +85,34 @@ def test_an_error_names_the_line_and_the_calls_that_ran() -> None:
     assert "pml trace r1" in text
 
 
+def test_a_warning_does_not_hide_the_error() -> None:
+    warning = Diagnostic(
+        severity=Severity.WARNING, code="unawaited-call", message="wait", line=1, column=1
+    )
+    response = ExecuteResponse(
+        status=RunState.ERROR,
+        workflow_id="r1",
+        diagnostics=(warning,),
+        error=ExecuteError(code="program_error", message="enough"),
+    )
+
+    text = render_response(response, source="x", name="a.ts", width=80)
+
+    assert "error: enough" in text
+    assert "warning: wait" in text
+
+
+def test_an_approval_is_asked_for_once() -> None:
+    response = ExecuteResponse(
+        status=RunState.APPROVAL_REQUIRED,
+        workflow_id="r1",
+        approvals=(Permission(tool="git:git_reset"),),
+        error=ExecuteError(code="approval_required", message="git:git_reset may not be called"),
+    )
+
+    assert render_response(response, source="", name="a", width=80).count("git:git_reset") == 1
+
+
 def test_writes_of_unknown_outcome_are_listed_apart() -> None:
     task = TaskSummary(
         task_id="n2", tool="mail:send", success=False, duration_ms=1.0, error="no answer"
