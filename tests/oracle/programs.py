@@ -4,6 +4,8 @@ A program is a function of its seed.  Loops run over short arrays or count a var
 nothing else writes.
 """
 
+import re
+
 from tests.oracle.expressions import Var
 from tests.oracle.scenario import Case
 from tests.oracle.statements import Statements
@@ -25,7 +27,15 @@ class Writer(Statements):
 
     def statement(self, depth: int) -> list[str]:
         flat = [self.let, self.let, self.let, self.show, self.show, self.destructure, self.assign]
-        flat += [self.logic, self.unawaited, self.timer, self.noise, self.jump, self.chain]
+        flat += [
+            self.logic,
+            self.unawaited,
+            self.timer,
+            self.noise,
+            self.jump,
+            self.chain,
+            self.values,
+        ]
         deep = [self.if_else, self.if_else, self.switch, self.parallel, self.parallel, self.loop]
         deep += [self.loop, self.loop, self.attempt, self.attempt, self.callback, self.closure]
         return self.dice.choice(flat + deep if depth > 0 else flat)(depth)
@@ -182,12 +192,23 @@ class Writer(Statements):
             self.functions.append((name, kind))
         return lines
 
+    def roomy(self, line: str) -> str:
+        """More space and comments between tokens; inside strings they are only text."""
+        if line.lstrip().startswith("/"):  # a comment cannot hold another
+            return line
+        odd = [" /* mcp.fs.read( } */ ", "  "]
+        return re.sub(
+            r"(?<=\S) (?=\S)", lambda _: self.dice.choice(odd) if self.chance(10) else " ", line
+        )
+
     def program(self) -> str:
         lines = self.prologue()
         for _ in range(self.dice.randint(2, 6)):
             lines += self.statement(2)
         if self.chance(85):
             lines.append("return { out };")
+        if self.chance(15):
+            lines = [self.roomy(line) for line in lines]
         text = "\n".join(lines)
         return text.replace("\n", "\r\n") if self.chance(10) else text
 

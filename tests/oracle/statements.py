@@ -130,6 +130,33 @@ class Statements(Expressions):
             )
         ]
 
+    def values(self, _: int) -> list[str]:
+        """Tools and servers that are passed around before they are called."""
+        name, one, two = self.fresh("f"), self.callee("fs.read"), self.callee("fs.stat")
+        given = self.arguments()
+        return self.dice.choice(
+            [
+                [f"const {name} = {self.pure('bool')} ? {one} : {two};", f"await {name}({given});"],
+                [
+                    f"const {name} = {{ go: {one}, deep: [{two}] }};",
+                    f"out.push(await {name}.go({given}), await {name}.deep[0]({given}));",
+                ],
+                [
+                    f"const {name} = {one}.bind(null, {given or '{}'});",
+                    f"out.push(await {name}());",
+                ],
+                [
+                    f"let {name} = {one};",
+                    f"out.push(await {name}({given}));",
+                    f"{name} = {two};",
+                    f"out.push(await {name}({given}));",
+                ],
+                [f"const {name} = (s) => s.fs;", f"out.push(await {name}(mcp).list({given}));"],
+                [f"const {name} = 'fs';", f"out.push(await mcp[{name}].list({given}));"],
+                [f"for (const {name} of [{one}, {two}]) out.push(await {name}({given}));"],
+            ]
+        )
+
     def parallel(self, _: int) -> list[str]:
         name, method = self.fresh(), self.dice.choice(["all", "all", "allSettled", "race", "any"])
         guard = ".catch((e) => [e.name])" if self.chance(60) or method == "any" else ""
