@@ -7,6 +7,7 @@ still registered, removes the directories, and ends.
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 _CHILD = Path(__file__).with_name("reaper_child.py")
+_POLITE_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _CLOSE_TIMEOUT_S = 10.0
 """To read the end of the pipe takes a millisecond; a machine that swaps may need seconds."""
 
@@ -31,13 +33,18 @@ class Reaper:
     @classmethod
     def start(cls) -> "Reaper":
         """Start the child, in a session of its own: Ctrl-C must not reach it."""
-        child = subprocess.Popen(  # noqa: S603  # our interpreter, our file
-            [sys.executable, "-I", "-S", str(_CHILD)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd="/",
-        )
+        # blocked here and inherited: the child is never without this protection
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _POLITE_SIGNALS)
+        try:
+            child = subprocess.Popen(  # noqa: S603  # our interpreter, our file
+                [sys.executable, "-I", "-S", str(_CHILD)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+                cwd="/",
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return cls(child)
 
     @property

@@ -1,6 +1,7 @@
 """The child of `pml.runtime.reaper`: waits for its parent's end, then kills and removes.
 
-Runs with ``python -I -S`` and imports nothing of PML.  Lines on stdin: ``+`` adds, ``-``
+Runs with ``python -I -S`` and imports nothing of PML; signals that ask to end are blocked by
+the parent.  Lines on stdin: ``+`` adds, ``-``
 takes back; a number is a process group, all else a directory.
 """
 
@@ -29,6 +30,4 @@ def _watch() -> None:
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     _watch()

@@ -43,7 +43,11 @@ def _become(plan: dict[str, Any]) -> None:
             _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != plan["parent"]:
                 os._exit(1)
-    os.execve(deno, plan["argv"], plan["env"])  # noqa: S606  # no shell wanted
+    try:
+        os.execve(deno, plan["argv"], plan["env"])  # noqa: S606  # no shell wanted
+    except OSError:
+        # a script cannot be executed by descriptor
+        os.execve(plan["deno"], plan["argv"], plan["env"])  # noqa: S606
 
 
 if __name__ == "__main__":

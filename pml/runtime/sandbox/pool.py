@@ -28,6 +28,7 @@ from pml.runtime.sandbox.tier import (
     find_deno,
     probe_own_uid,
     random_uid,
+    reachable,
     scratch_root,
 )
 
@@ -154,6 +155,8 @@ class SandboxPool:
     async def _why_no_own_uid(self) -> str:
         if not self._guards.uid:
             return "switched off"
+        if not reachable(self._base):
+            return f"others cannot reach {self._base.parent}"
         if self._own_uid is None:
             return await probe_own_uid(self._deno_path)
         return "" if self._own_uid else "found out before"

@@ -186,6 +186,13 @@ _PROCESSES = (
     _deno("load a library", 'Deno.dlopen("libc.so.6", {getpid: {parameters: [], result: "i32"}});'
           'return "breached";'),
     Probe(
+        name="start many processes",
+        guard="processes",
+        beside=("permissions", "globals", "open_files"),
+        program="for (let i = 0; i < 80; i++)"
+        ' new Deno.Command("/bin/sh", {args: ["-c", "sleep 9"]}).spawn(); return "breached";',
+    ),
+    Probe(
         name="end a process of ours",
         guard="uid",
         beside=("permissions", "globals"),

@@ -73,6 +73,11 @@ def scratch_root(wanted: Path | None, fallback: Path) -> tuple[Path, bool]:
     return fallback, False
 
 
+def reachable(directory: Path) -> bool:
+    """Whether every user can walk to the directory."""
+    return all(parent.stat().st_mode & 0o001 for parent in directory.resolve().parents)
+
+
 def random_uid() -> int:
     """A user id that no account has; two sandboxes rarely share one, which harms nobody."""
     return _FIRST_UID + secrets.randbelow(_LAST_UID - _FIRST_UID + 1)

@@ -134,7 +134,7 @@ async def test_an_error_says_where_it_stands_in_the_source(
 
 def _bad_fails(call: CallIssued) -> object:
     if call.tool == "bad":
-        raise ToolFails("tool_error", "it failed", {"x": 1})
+        raise ToolFails(code="tool_error", message="it failed", data={"x": 1})
     return echo(call)
 
 
@@ -250,7 +250,8 @@ return { a: (await mcp.fs["read\u22a5n1"]({ x: 1 })).x, caught };
 async def test_too_many_calls_and_too_much_text_are_errors_of_the_code(pool: SandboxPool) -> None:
     """OP-5: each limit answers with an error that names it."""
     source = (
-        "const seen = []; try { mcp.a.b('x'.repeat(1_000_001)); } catch (e) { seen.push(e.message); }"
+        "const seen = [];"
+        "try { mcp.a.b('x'.repeat(1_000_001)); } catch (e) { seen.push(e.message); }"
         "try { for (;;) mcp.a.b(); } catch (e) { seen.push(e.message); }"
         "try { for (;;) setTimeout(() => 0, 1); } catch (e) { seen.push(e.message); } return seen;"
     )

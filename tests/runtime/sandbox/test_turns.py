@@ -70,7 +70,8 @@ async def test_native_work_that_ends_by_itself_belongs_to_the_turn(pool: Sandbox
 const digest = async (n: number) =>
   (await crypto.subtle.digest("SHA-256", new Uint8Array(n))).byteLength;
 const seen: unknown[] = [];
-await Promise.all([5e6, 1].map(async (n) => { await digest(n); seen.push(n); await mcp.a.b({n}); }));
+await Promise.all([5e6, 1].map(async (n) => {
+  await digest(n); seen.push(n); await mcp.a.b({n}); }));
 seen.push((await new Blob(["abc"]).arrayBuffer()).byteLength);
 return seen;
 """
@@ -145,8 +146,9 @@ const before = read();
 for (let i = 0; i < 1e6; i++);
 const same = JSON.stringify(read()) === JSON.stringify(before);
 await new Promise((resolve) => setTimeout(resolve, 86_400_000));
-return [same, before, read(), class extends Date {}.name, new (class X extends Date {})(5).getTime(),
-  new Date().constructor === Date, Date.length, new Date(2020, 1).getMonth(), isNaN(+new Date(undefined as any))];
+return [same, before, read(), class extends Date {}.name,
+  new (class X extends Date {})(5).getTime(), new Date().constructor === Date, Date.length,
+  new Date(2020, 1).getMonth(), isNaN(+new Date(undefined as any))];
 """
 
 
@@ -155,10 +157,9 @@ async def test_every_clock_shows_the_time_of_the_last_input(pool: SandboxPool) -
     same, before, after, *rest = value
     assert same
     day = 86_400_000
-    assert before == [
-        START_MS, START_MS, START_MS, "Tue Nov 14 2023 22:13:20 GMT+0000 (Coordinated Universal Time)",
-        0, "11/14/2023", START_MS, "2023-11-14", "2023-11-14T22:13:20+00:00[UTC]", START_MS,
-    ]  # fmt: skip  # noqa: E501
+    text = "Tue Nov 14 2023 22:13:20 GMT+0000 (Coordinated Universal Time)"
+    assert before[:6] == [START_MS, START_MS, START_MS, text, 0, "11/14/2023"]
+    assert before[6:] == [START_MS, "2023-11-14", "2023-11-14T22:13:20+00:00[UTC]", START_MS]
     assert after[0] == after[6] == after[9] == START_MS + day
     assert after[7] == "2023-11-15"
     assert rest == ["", 5, True, 7, 1, True]
