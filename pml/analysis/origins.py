@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import islice
 from typing import ClassVar
 
 from pml.analysis.calls import Calls, Site
@@ -20,6 +21,10 @@ from pml.analysis.syntax import Source, Syntax, bare, function_of
 
 _DEPTH = 60
 """Steps through variables that are followed exactly; past them a value counts as unknown."""
+
+_MOST = 200
+"""Things that one value is said to be made of; without a bound, a variable that collects
+results over n lines would have n(n + 1) / 2 of them."""
 
 
 class From(Enum):
@@ -264,7 +269,7 @@ class Tracer:
 
 
 def _once(origins: Iterable[Origin]) -> Origins:
-    return tuple(dict.fromkeys(origins))
+    return tuple(islice(dict.fromkeys(origins), _MOST))
 
 
 def _inexact(origins: Iterable[Origin]) -> Origins:

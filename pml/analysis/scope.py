@@ -130,6 +130,8 @@ class Scopes:
             self._declare_variables(node)
         for node in of("for_in_statement"):
             self._declare_loop_variables(node)
+        for node in of("assignment_expression"):
+            self._declare_used(node)
         for node in of(*FUNCTIONS):
             self._declare_function(node)
         for node in of("catch_clause"):
@@ -138,9 +140,14 @@ class Scopes:
         for node in of(*CLASSES, "enum_declaration"):
             if "name" in node.fields:
                 self._declare(node["name"], "lexical", _scope_around(node))
-        for node in of("enum_body"):
-            for member in node.children:
-                self._declare(member.get("name") or member, "enum", node)
+        for member in (m for node in of("enum_body") for m in node.children):
+            self._declare(member.get("name") or member, "enum", _scope_around(member))
+
+    def _declare_used(self, node: Syntax) -> None:
+        """``using x = y``, which the grammar takes for an assignment."""
+        if "using" in node.tokens:
+            given = Definition(node["right"], (), node)
+            self._define(node["left"], given, node, "lexical", _scope_around(node))
 
     def _declare_variables(self, node: Syntax) -> None:
         declaration = node.parent
@@ -190,6 +197,8 @@ class Scopes:
     def _assign_all(self) -> None:
         for node in self.source.of_kinds(*_ASSIGNED_FROM):
             weak = node.kind.startswith("augmented")
+            if "using" in node.tokens:
+                continue
             self._assign(node["left"], node["right"], (), node, weak=weak)
         for node in self.source.of_kinds("for_in_statement"):
             if node["left"] not in self.targets:
