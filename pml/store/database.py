@@ -6,6 +6,7 @@ idle (the server's farewell) is tried first, so a server that came back costs no
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -37,6 +38,10 @@ _POOL_SIZE = 10
 _RETRY_S = 0.05
 # Short, because giving up is what lets the next operation try at once.
 _RECONNECT_S = 5.0
+
+# What the driver logs of lost connections, the errors say as well: it is for those who
+# configure logging, not for everybody's stderr.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class Database:
