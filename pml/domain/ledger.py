@@ -66,10 +66,8 @@ class Ledger:
         self.settled: Settled | None = None
         self._occurrences: Counter[str] = Counter()
         self._open: dict[int, None] = {}
-        self._drained = 0
         for record in records:
             self._append(record)
-        self._drained = len(self.records)  # they come from the store
 
     @property
     def open_calls(self) -> tuple[CallState, ...]:
@@ -89,17 +87,6 @@ class Ledger:
     def task_id(self, call: int) -> str:
         """``n3``, ``n3_2``, ... by occurrence (rule 10)."""
         return self.calls[call].issued.task_id
-
-    @property
-    def commit_first(self) -> bool:
-        """Whether a record that waits must be committed before anyone acts on it (rule 6)."""
-        return any(self._is_barrier(record) for record in self.records[self._drained :])
-
-    def drain(self) -> tuple[LogRecord, ...]:
-        """The records since the last drain; the caller stores them, in this order."""
-        records = tuple(self.records[self._drained :])
-        self._drained = len(self.records)
-        return records
 
     def issue(
         self, *, site: str, tool: str, arguments: JsonText, effect: Effect, at_ms: int
@@ -123,7 +110,7 @@ class Ledger:
         return record
 
     def attempt(self, call: int, at_ms: int) -> Attempted:
-        """The intent of a request.  Of a write: drain and commit before it is sent.
+        """The intent of a request.  Commit it before the request is sent.
 
         Raises:
             LogOrderError: unknown call, an outcome is there, or a write was attempted before.
@@ -214,15 +201,6 @@ class Ledger:
 
     def _time(self, at_ms: int) -> int:
         return max(at_ms, self.records[-1].at_ms) if self.records else at_ms
-
-    def _is_barrier(self, record: LogRecord) -> bool:
-        match record:
-            case Attempted(call=call):
-                return self.calls[call].issued.effect is Effect.WRITE
-            case Settled():
-                return True
-            case _:
-                return False
 
     def _append(self, record: LogRecord) -> None:
         if record.seq != len(self.records):

@@ -81,7 +81,8 @@ class ExecuteResponse(Record, frozen=True, kw_only=True):
     status: Annotated[str, msgspec.Meta(pattern=STATUS)]
     """How the request ended, or what it waits for."""
     workflow_id: str | None = None
-    result: Any = None
+    result: Any | msgspec.UnsetType = msgspec.UNSET
+    """What the program returned; there exactly when it succeeded, null included."""
     capability_id: str | None = None
     trace_id: str | None = None
     mode: Literal["direct", "speculation"] = "direct"

@@ -199,6 +199,7 @@ class _Attempt:
                 seed=self.kept.seed,
                 now_ms=self.run.created_at_ms,
             ),
+            sites=frozenset(node.id for node in self.structure.nodes),
             catalog=self.prepared.catalog,
             permissions=self.act.permissions,
             timeout_ms=self.request.timeout_ms,

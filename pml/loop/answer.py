@@ -2,6 +2,8 @@
 
 import json
 
+import msgspec
+
 from pml.domain.limits import Limits
 from pml.domain.program import Diagnostic
 from pml.domain.response import (
@@ -33,7 +35,7 @@ def answer(
         status=ending.state,
         workflow_id=trace.run_id,
         trace_id=trace.id if ending.state.final else None,
-        result=None if ending.result is None else json.loads(ending.result),
+        result=msgspec.UNSET if ending.result is None else json.loads(ending.result),
         execution_time_ms=round(wall_ms, 3),
         tasks=tasks,
         tool_failures=tuple(

@@ -21,7 +21,7 @@ from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.permissions import ApprovalMode, Permission
 from pml.domain.response import ExecuteError
-from pml.domain.run import Failed, Issued, Outcome, Returned, RunState
+from pml.domain.run import UNKNOWN_SITE, Failed, Issued, Outcome, Returned, RunState
 from pml.domain.sanitising import preview, redact_text
 from pml.domain.tools import Catalog, Tool
 from pml.errors import PmlError, SandboxError
@@ -60,6 +60,8 @@ class RunPlan:
 
     run_id: str
     start: protocol.StartInput
+    sites: Collection[str]
+    """Call sites of the program; a label that is none of them says nothing."""
     catalog: Catalog
     permissions: JudgesTools
     approved: Collection[str] = ()
@@ -184,7 +186,7 @@ class Broker:
         tool = self.plan.catalog.find(tool_id)
         permission = self.plan.permissions.of(tool or Tool(server=item.server, name=item.tool))
         issued = self.ledger.issue(
-            site=item.site,
+            site=item.site if item.site in self.plan.sites else UNKNOWN_SITE,
             tool=tool_id,
             arguments=item.arguments,
             effect=permission.effect,

@@ -152,12 +152,12 @@ class World:
     def send(self, issued: Issued) -> None:
         """One request to the upstream, its intent committed first if it is a write."""
         self.ledger.attempt(issued.call, self.now)
-        if self.ledger.commit_first:
+        if issued.effect is Effect.WRITE:
             self.commit()
         self.upstream[issued.task_id] += 1
 
     def commit(self) -> None:
-        self.stored.extend(self.ledger.drain())
+        self.stored.extend(self.ledger.records[len(self.stored) :])
 
     def answer(self, call: int) -> Returned:
         """The upstream's answer: a function of the call."""
