@@ -39,6 +39,8 @@ _RETRY_S = 0.05
 # Short, because giving up is what lets the next operation try at once.
 _RECONNECT_S = 5.0
 
+_GONE = ("08", "57")  # SQLSTATE classes: connection exception, operator intervention
+
 # What the driver logs of lost connections, the errors say as well: it is for those who
 # configure logging, not for everybody's stderr.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
@@ -121,12 +123,8 @@ class Database:
             seconds = f"{self._timeouts.operation_s:g} s"
             message = f"the database {self.where} did not answer within {seconds}"
             raise StoreError(message) from error
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            message = f"the database {self.where} was lost: {first_line(error)}"
-            raise StoreError(message) from error
         except psycopg.Error as error:
-            message = f"the database {self.where} refused: {first_line(error)}"
-            raise StoreError(message) from error
+            raise StoreError(_what_happened(self.where, error)) from error
 
     async def _why_unreachable(self) -> str:
         # The pool tells that it has no connection, not why: ask once more ourselves.
@@ -138,6 +136,16 @@ class Database:
             return f"the database {self.where} cannot be reached: {first_line(error)}"
         await connection.close()
         return f"the database {self.where} had no connection left within the time: try again"
+
+
+def _what_happened(where: str, error: psycopg.Error) -> str:
+    said = first_line(error)
+    if isinstance(error, psycopg.errors.DiskFull):
+        return f"the disk of the database {where} is full: {said}; free some space"
+    by_server = error.sqlstate is not None and not error.sqlstate.startswith(_GONE)
+    if by_server or isinstance(error, psycopg.errors.QueryCanceled):
+        return f"the database {where} refused: {said}"
+    return f"the database {where} was lost: {said}"
 
 
 class _Source(Protocol):

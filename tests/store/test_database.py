@@ -218,9 +218,17 @@ async def sleep_while(database: Database, happens: Callable[[int], None]) -> Non
 async def test_a_statement_that_takes_too_long_is_refused(data_dir: Path) -> None:
     short = Timeouts(statement_s=0.05)
     async with Database.open(url=None, data_dir=data_dir, timeouts=short) as database:
-        with pytest.raises(StoreError, match="statement timeout"):
+        with pytest.raises(StoreError, match=r"refused: .*statement timeout"):
             await sleep_while(database, lambda _: None)
         assert await count_runs(database) == 0
+
+
+async def test_a_full_disk_is_named(database: Database) -> None:
+    with pytest.raises(StoreError, match="is full: no space; free some space"):
+        async with database.connection() as connection:
+            await connection.execute(
+                "DO $$ BEGIN RAISE 'no space' USING ERRCODE = 'disk_full'; END $$"
+            )
 
 
 async def test_a_cancelled_operation_leaves_the_pool_whole(database: Database) -> None:

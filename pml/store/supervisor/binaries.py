@@ -54,30 +54,42 @@ def _copy(install: Path, copies: Path) -> Path:
     copied = target / install.parent.name / install.name
     if copied.exists():
         return copied
-    copies.mkdir(mode=0o755, parents=True, exist_ok=True)
+    old_umask = os.umask(0o022)  # the supervisor's own is for private files
+    try:
+        _copy_whole(install, copies, target)
+    except OSError:
+        if not copied.exists():  # else another process was faster
+            raise
+    finally:
+        os.umask(old_umask)
+    return copied
+
+
+def _copy_whole(install: Path, copies: Path, target: Path) -> None:
+    copies.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="copying-", dir=copies))
     try:
         for part in _PARTS:
             _copy_part(install / part, work / install.parent.name / install.name / part)
         libraries = install.parents[1] / f"{install.parent.name}.libs"
         _copy_part(libraries, work / libraries.name)
-        work.chmod(0o755)
+        for path in (work, *work.rglob("*")):
+            _open_to_all(path)
         work.rename(target)
-    except OSError:
-        if not copied.exists():  # else another process was faster
-            raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return copied
+
+
+def _open_to_all(path: Path) -> None:
+    """Let everybody read, and run what its owner can run: root may install with umask 077."""
+    if not path.is_symlink():
+        mode = path.stat().st_mode
+        path.chmod(mode | 0o444 | (mode & 0o100) | (mode & 0o100) >> 3 | (mode & 0o100) >> 6)
 
 
 def _copy_part(source: Path, target: Path) -> None:
-    old = os.umask(0o022)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target)
-        else:
-            shutil.copy2(source, target)
-    finally:
-        os.umask(old)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copy2(source, target)
