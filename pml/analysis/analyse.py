@@ -15,6 +15,7 @@ from pml.analysis.diagnose import (
     report_refused,
     report_syntax,
 )
+from pml.analysis.early import report_early_errors
 from pml.analysis.edges import Drawn, draw
 from pml.analysis.functions import Functions
 from pml.analysis.graph import Point, Role
@@ -152,6 +153,7 @@ def _read(source: Source) -> _Read:
 
 def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Program:
     source, scopes, calls = read.source, read.scopes, read.calls
+    report_early_errors(source, report)
     report_refused(source, scopes, report)
     live = Live(source, scopes, calls)
     flow = Statements(
