@@ -125,14 +125,12 @@ async def main() -> None:
     with tempfile.TemporaryDirectory(prefix="pml-bench-") as folder:
         data_dir = Path(folder)
         key = LedgerKey.load(data_dir, os.environ)
-        async with (
-            Database.open(url=None, data_dir=data_dir) as database,
-            SandboxPool(limits=limits, reaper=reaper, size=PROGRAMS) as pool,
-        ):
+        async with Database.open(url=None, data_dir=data_dir) as database:
             store = postgres_store(database, key)
             times = await appends_ms(store)
-            in_memory = await calls_per_s(memory_store(), pool)
-            in_postgres = await calls_per_s(store, pool)
+            async with SandboxPool(limits=limits, reaper=reaper, size=PROGRAMS) as pool:
+                in_memory = await calls_per_s(memory_store(), pool)
+                in_postgres = await calls_per_s(store, pool)
     reaper.close()
     p50 = statistics.median(times)
     print(f"{PROGRAMS} programs of {CALLS} writes each, every intent committed before its call")
