@@ -14,6 +14,7 @@ from pml.store.connection import Connection
 from pml.store.database import Database
 from pml.store.embedded import EmbeddedPostgres
 from pml.store.migrate import Migration, migrate, migrations
+from pml.store.roles import bound_role
 
 
 @pytest.fixture
@@ -25,6 +26,7 @@ async def empty_database(postgres_dir: Path) -> AsyncIterator[str]:
     async with await AsyncConnection.connect(
         server.conninfo("postgres"), autocommit=True
     ) as connection:
+        await bound_role(connection)  # roles are the server's, not the database's
         await connection.execute(f"CREATE DATABASE {name}".encode())
         yield server.conninfo("postgres").replace("dbname=postgres", f"dbname={name}")
         await connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
