@@ -16,12 +16,6 @@ import time
 import uuid
 from pathlib import Path
 
-from pml.runtime.reaper import Reaper
-from pml.runtime.sandbox.pool import SandboxPool
-from pml.store.database import Database
-from pml.store.ledger_key import LedgerKey
-from pml.store.postgres import postgres_store
-
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.permissions import ApprovalMode, Effect, Permission
@@ -30,8 +24,13 @@ from pml.domain.response import ExecuteRequest
 from pml.domain.run import Outcome, Returned, Run, RunProgram, RunState
 from pml.domain.tools import Tool
 from pml.loop.act import Act, Entropy
+from pml.runtime.reaper import Reaper
+from pml.runtime.sandbox.pool import SandboxPool
+from pml.store.database import Database
+from pml.store.ledger_key import LedgerKey
 from pml.store.memory import memory_store
 from pml.store.ports import Store
+from pml.store.postgres import postgres_store
 
 PROGRAMS = 16
 CALLS = 100

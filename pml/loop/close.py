@@ -1,4 +1,4 @@
-"""Writing down how a run stands: its state, and its trace when nothing follows."""
+"""Writing down how a run stands, and reading it back: its state, log and trace."""
 
 import json
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ import msgspec
 
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
-from pml.domain.record import JsonText
+from pml.domain.record import JsonText, decode
 from pml.domain.run import Run, RunState
 from pml.domain.structure import StaticStructure
 from pml.domain.trace import ExecutionTrace
 from pml.runtime.recorder import dependencies, full_results, project
-from pml.store.ports import Runs, Traces
+from pml.store.ports import Runs, Store, Traces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,34 @@ class History:
     structure: StaticStructure
     ledger: Ledger
     arguments: Mapping[str, JsonText]
+
+
+async def read_history(store: Store, run: Run) -> History:
+    """What the store holds of a run.
+
+    Raises:
+        NotFoundError: its program and log have been deleted.
+    """
+    kept = await store.runs.program(run.id)
+    return History(
+        run=run,
+        structure=decode(StaticStructure, kept.structure),
+        ledger=Ledger(await store.run_log.read(run.id)),
+        arguments=kept.arguments,
+    )
+
+
+async def latest_trace(store: Store, run: Run, *, limits: Limits) -> ExecutionTrace:
+    """The run's latest trace or, while it has none, what its log says so far.
+
+    Raises:
+        NotFoundError: it has no trace, and its log has been deleted.
+    """
+    traces = await store.traces.of_run(run.id)
+    if traces:
+        return traces[-1]
+    history = await read_history(store, run)
+    return trace_of(history, run.state, limits=limits, reason=run.reason)
 
 
 def trace_of(

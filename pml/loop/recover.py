@@ -8,11 +8,9 @@ from collections.abc import Callable
 
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
-from pml.domain.record import decode
 from pml.domain.run import Failed, Run, RunState
-from pml.domain.structure import StaticStructure
 from pml.errors import RunStateError
-from pml.loop.close import History, close, trace_of
+from pml.loop.close import close, read_history, trace_of
 from pml.store.ports import Store
 
 
@@ -22,13 +20,7 @@ async def recover(
     """Close the books of every running run whose owner is gone; returns those runs."""
     orphans = await store.runs.unfinished_of_others(alive)
     for run in orphans:
-        kept = await store.runs.program(run.id)
-        history = History(
-            run=run,
-            structure=decode(StaticStructure, kept.structure),
-            ledger=Ledger(await store.run_log.read(run.id)),
-            arguments=kept.arguments,
-        )
+        history = await read_history(store, run)
         state, reason = verdict(history.ledger)
         try:
             await close(

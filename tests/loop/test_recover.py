@@ -22,6 +22,7 @@ from pml.domain.run import (
     Settled,
 )
 from pml.domain.structure import StaticStructure
+from pml.loop.close import latest_trace
 from pml.loop.recover import recover
 from pml.store.memory import memory_store
 from pml.store.ports import Store
@@ -91,6 +92,11 @@ async def test_the_log_alone_says_how_a_run_was_left(
     assert run.state is expected(records)
     assert run.state is RunState.SUCCESS or run.reason
     assert len(await store.traces.of_run("r")) == run.state.final
+    trace = await latest_trace(store, run, limits=Limits())
+    assert (trace.state, len(trace.task_results)) == (
+        run.state,
+        sum(isinstance(record, Issued) for record in records),
+    )
     assert await recover(store, alive=lambda _: False, now_ms=9, limits=Limits()) == ()
 
 
