@@ -39,7 +39,7 @@ class Reporter:
     def at(self, start: int, end: int, severity: Severity, code: str, message: str) -> None:
         """Report a range of bytes."""
         line, column = self._source.position(start)
-        text = self._source.data[start:end].decode("utf-8", "replace")[:_TEXT_CHARS]
+        text = self._source.data[start:end].decode("utf-8", "replace").strip()
         self.found.append(
             Diagnostic(
                 severity=severity,
@@ -47,7 +47,7 @@ class Reporter:
                 message=message,
                 line=line,
                 column=column,
-                text=text.splitlines()[0] if text.strip() else text.strip(),
+                text=text.splitlines()[0][:_TEXT_CHARS] if text else "",
             )
         )
 
