@@ -168,9 +168,13 @@ class Sandbox:
                 os.killpg(self.pid, signal.SIGKILL)
 
     async def _cleaned(self) -> None:
-        async with asyncio.timeout(_END_TIMEOUT_S):
-            await self._process.wait()
-            await self._drain
+        try:
+            async with asyncio.timeout(_END_TIMEOUT_S):
+                await self._process.wait()
+                await self._drain
+        except TimeoutError:
+            msg = f"process {self.pid} did not end {_END_TIMEOUT_S:.0f} s after SIGKILL"
+            raise SandboxError(msg) from None
         if self._channel is not None:
             self._channel.close()
         self._reaper.release(self.pid)

@@ -69,9 +69,10 @@ class ProgramThrew(Record, frozen=True, kw_only=True, tag="throw"):
     line: int | None = None
     """Line of the submitted source."""
     column: int | None = None
+    """Column of the instrumented source: splices before it on the line move it."""
     tool: str | None = None
     code: str | None = None
-    """Of a `ToolError` that the code did not catch; ``not_json`` for a result that is no JSON."""
+    """Of a `ToolError` that the code did not catch; ``not_json`` or ``too_large`` of a result."""
 
 
 class UnhandledRejection(Record, frozen=True, kw_only=True, tag="rejection"):
@@ -96,7 +97,11 @@ class Turn(Record, frozen=True, kw_only=True):
     """What the code did since the last turn."""
 
     consumed: int
-    """How many inputs the sandbox has worked off since it started; ``start`` is the first."""
+    """How many inputs the sandbox has worked off since it started; ``start`` is the first.
+
+    It is idle when it has worked off all.  A long turn comes in parts, of which only the last
+    counts its input; activity that no input caused comes with the count unchanged.
+    """
     items: tuple[TurnItem, ...] = ()
 
 

@@ -57,6 +57,8 @@ const startPort = uncurry(MessagePort.prototype.start);
 
 const SITE_MARK = "\u22a5";
 const WITHOUT_SITE = "?";
+/** A turn longer than this goes in parts: all but the last say that the input is not worked off. */
+const PART_LENGTH = 1000000;
 /** Longest delay of a timer, as in every engine; longer ones fire at once. */
 const MAX_DELAY_MS = 2147483647;
 
@@ -80,6 +82,7 @@ let now = 0;
 /** Add one item to the turn; `text` is a JSON object. */
 function record(text) {
   items = items === "" ? text : items + "," + text;
+  if (items.length > PART_LENGTH) sendItems(busy ? consumed - 1 : consumed);
   endTurnSoon();
 }
 
@@ -92,10 +95,15 @@ function endTurnSoon() {
 function endTurn() {
   flushing = false;
   if (nativeWork > 0) return; // its completion comes here again
-  send('{"consumed":' + consumed + ',"items":[' + items + "]}");
-  items = "";
+  sendItems(consumed);
   busy = false;
   nextInput();
+}
+
+function sendItems(worked) {
+  const text = '{"consumed":' + worked + ',"items":[' + items + "]}";
+  items = "";
+  send(text);
 }
 
 function send(text) {

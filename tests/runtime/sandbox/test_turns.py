@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pml.runtime.sandbox.pool import SandboxPool
 from pml.runtime.sandbox.protocol import (
     CallIssued,
+    DecisionMade,
     DeliverInput,
     ProgramReturned,
     TimerCleared,
@@ -62,6 +63,18 @@ async def test_every_input_is_answered_by_exactly_one_turn(pool: SandboxPool) ->
     story = await run_program(pool, source)
     assert [turn.consumed for turn in story.turns] == [1, 2, 3, 4]
     assert [len(turn.items) for turn in story.turns] == [1, 2, 0, 1]
+
+
+async def test_a_long_turn_comes_in_parts_and_loses_nothing(pool: SandboxPool) -> None:
+    source = (
+        "for (let i = 0; i < 100_000; i++) if (__pml.decide('d1', i % 2)) mcp.a;"
+        "await mcp.a.b(); return 1;"
+    )
+    story = await run_program(pool, source)
+    assert sum(isinstance(item, DecisionMade) for item in story.items) == 100_000
+    consumed = [turn.consumed for turn in story.turns]
+    assert consumed == [0] * (len(consumed) - 2) + [1, 2]
+    assert len(consumed) > 4
 
 
 async def test_native_work_that_ends_by_itself_belongs_to_the_turn(pool: SandboxPool) -> None:
