@@ -58,27 +58,29 @@ def trace(
     as_json: AsJson = False,
 ) -> None:
     """Show what a run did: each call, side by side in time, decisions, results, errors."""
-    from pml.cli.render_records import render_untraced
     from pml.cli.render_trace import render_trace
 
     if task is not None:
         result(run(_whole_result(run_id, task, data_dir)))
         return
-    of, traces = run(_traces(run_id, data_dir))
+    found = run(_trace(run_id, data_dir))
     if as_json:
-        result_json(traces[-1] if traces else of)
-    elif traces:
-        result(render_trace(traces[-1], width=width()))
+        result_json(found)
     else:
-        result(render_untraced(of, width=width()))
+        result(render_trace(found, width=width()))
 
 
-async def _traces(
-    run_id: str | None, data_dir: Path | None
-) -> "tuple[Run, tuple[ExecutionTrace, ...]]":
+async def _trace(run_id: str | None, data_dir: Path | None) -> "ExecutionTrace":
+    """What the run did, or has done so far.
+
+    Raises:
+        NotFoundError: there is no such run, or what it did has been deleted.
+    """
+    from pml.domain.limits import Limits
+    from pml.loop.close import latest_trace
+
     async with opened_store(data_dir) as store:
-        found = await _run(store, run_id)
-        return found, await store.traces.of_run(found.id)
+        return await latest_trace(store, await _run(store, run_id), limits=Limits())
 
 
 async def _whole_result(run_id: str | None, task: str, data_dir: Path | None) -> str:

@@ -3,20 +3,14 @@
 import json
 from collections.abc import Sequence
 
-from pml.cli.table import duration, moment, shorten, table
+from pml.cli.table import duration, moment, table
 from pml.domain.permissions import Permission
-from pml.domain.run import Run, RunState
+from pml.domain.run import Run
 from pml.domain.tools import Tool
 from pml.runtime.upstream.status import ServerStatus
 
 LAST_WORDS = 8
 """Lines of its stderr that are shown of a failed server; `--json` has all that was kept."""
-_MEANING = {
-    RunState.RUNNING: "it has not ended yet",
-    RunState.APPROVAL_REQUIRED: "a person has to agree first; nothing ran",
-    RunState.INTERRUPTED: "the process that ran it died; nothing more happens to it by itself",
-    RunState.IN_DOUBT: "a write was sent, and nobody knows whether it took effect",
-}
 
 
 def render_runs(runs: Sequence[Run], *, width: int) -> str:
@@ -25,15 +19,6 @@ def render_runs(runs: Sequence[Run], *, width: int) -> str:
         return "No runs.  `pml demo` makes one; `pml execute --help` shows how to make your own."
     rows = [(run.id, run.state.value, moment(run.created_at_ms)[5:16], run.intent) for run in runs]
     return table(("run", "state", "started", "intent"), rows, width=width)
-
-
-def render_untraced(run: Run, *, width: int) -> str:
-    """A run that has left no trace, and why."""
-    reason = run.reason or _MEANING.get(run.state, "it left no trace")
-    return (
-        f"run {run.id}: {run.state.value}, {moment(run.created_at_ms)} UTC\n"
-        f"{shorten(f'intent: {run.intent}', width)}\n\nNo trace: {reason}."
-    )
 
 
 def render_tools(tools: Sequence[tuple[Tool, Permission]], *, width: int) -> str:

@@ -7,11 +7,20 @@ import json
 from typing import Any
 
 from pml.cli.table import duration, moment, shorten
+from pml.domain.run import RunState
 from pml.domain.trace import ExecutionTrace, TaskResult
 
 MAX_ROWS = 60
 """Calls shown in full; `pml trace --json` has them all."""
 MIN_BAR = 16
+MEANING = {
+    RunState.RUNNING: "it has not ended yet; this is what it has done so far",
+    RunState.APPROVAL_REQUIRED: "a person has to agree first; nothing ran",
+    RunState.INTERRUPTED: "the process that ran it died; nothing more happens by itself",
+    RunState.IN_DOUBT: "a write was sent, and nobody knows whether it took effect",
+    RunState.CANCELLED: "somebody stopped it",
+}
+"""What a state means to the reader of a trace that has no error to show."""
 
 
 def render_trace(trace: ExecutionTrace, *, width: int) -> str:
@@ -27,13 +36,16 @@ def render_trace(trace: ExecutionTrace, *, width: int) -> str:
 
 def _head(trace: ExecutionTrace, width: int) -> str:
     calls = len(trace.task_results)
-    run = f"run {trace.run_id}: {trace.state} in {duration(trace.duration_ms)}"
+    ended = f"{trace.state} in {duration(trace.duration_ms)}"
     lines = [
-        f"{run}, {calls} call{'' if calls == 1 else 's'}, {moment(trace.executed_at_ms)} UTC",
+        f"run {trace.run_id}",
+        f"{ended}, {calls} call{'' if calls == 1 else 's'}, {moment(trace.executed_at_ms)} UTC",
         shorten(f"intent: {trace.intent_text}", width),
     ]
     if trace.error_message:
         lines.append(f"error: {trace.error_message}")
+    elif trace.state in MEANING:
+        lines.append(MEANING[trace.state])
     return "\n".join(lines)
 
 

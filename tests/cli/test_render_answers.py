@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pml.cli.progress import Progress
 from pml.cli.render_diagnostics import render_diagnostics
-from pml.cli.render_records import render_runs, render_servers, render_tools, render_untraced
+from pml.cli.render_records import render_runs, render_servers, render_tools
 from pml.cli.render_response import render_response
 from pml.cli.table import duration, shorten, table
 from pml.domain.events import RunStarted, TaskEnd, TaskStart
@@ -141,12 +141,6 @@ def test_runs_take_one_line_each() -> None:
     lines = render_runs([run(RunState.SUCCESS), run(RunState.ERROR)], width=80).split("\n")
 
     assert [line.split()[1] for line in lines] == ["state", "success", "error"]
-
-
-def test_a_run_without_trace_says_why() -> None:
-    text = render_untraced(run(RunState.APPROVAL_REQUIRED), width=80)
-
-    assert "a person has to agree" in text
 
 
 def test_empty_lists_say_what_to_do() -> None:

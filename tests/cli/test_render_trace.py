@@ -1,5 +1,6 @@
 """A trace as text: every call, and bars that overlap where calls overlapped (EX-4, EX-7)."""
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,7 +51,8 @@ PARALLEL = trace(
     ),
 )
 PARALLEL_TEXT = """\
-run r1: success in 100 ms, 3 calls, 1970-01-01 00:00:00 UTC
+run r1
+success in 100 ms, 3 calls, 1970-01-01 00:00:00 UTC
 intent: read the history
 
 call  tool         time  0                                           90 ms
@@ -83,6 +85,12 @@ def test_a_write_of_unknown_outcome_is_shown_as_in_doubt() -> None:
     )
 
     assert "in doubt" in text
+
+
+def test_a_run_that_waits_for_a_person_says_so() -> None:
+    waiting = msgspec.structs.replace(trace(), state=RunState.APPROVAL_REQUIRED)
+
+    assert "a person has to agree" in render_trace(waiting, width=80)
 
 
 def test_a_run_without_calls_has_no_timeline() -> None:
