@@ -10,6 +10,11 @@ import os
 import shutil
 import signal
 import sys
+import time
+
+_TRIES = 100
+_PAUSE_S = 0.02
+"""Together 2 s: to die takes milliseconds, on a loaded machine some tens."""
 
 
 def _watch() -> None:
@@ -26,7 +31,16 @@ def _watch() -> None:
             os.killpg(int(group), signal.SIGKILL)
     for name in registered:
         if not name.isdigit():
-            shutil.rmtree(name, ignore_errors=True)
+            _remove(name)
+
+
+def _remove(directory: str) -> None:
+    """Remove it; a killed process may still write there in its last moments."""
+    for _ in range(_TRIES):
+        shutil.rmtree(directory, ignore_errors=True)
+        if not os.path.lexists(directory):
+            return
+        time.sleep(_PAUSE_S)
 
 
 if __name__ == "__main__":

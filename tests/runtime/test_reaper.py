@@ -106,6 +106,8 @@ async def _doomed(*switched_off: str) -> AsyncIterator[dict[str, Any]]:
         for pid in facts["pids"]:
             if not gone(pid):
                 os.killpg(pid, signal.SIGKILL)
+        await until(lambda: all(gone(pid) for pid in facts["pids"]))
+        shutil.rmtree(facts["scratch"], ignore_errors=True)  # where no reaper was to do it
 
 
 @pytest.mark.parametrize("switched_off", [(), ("parent_death",), ("no-reaper",)])
@@ -123,5 +125,3 @@ async def test_sandboxes_die_when_we_are_killed_by_either_of_two_nets(
 async def test_a_stopped_sandbox_outlives_us_without_the_nets() -> None:
     async with _doomed("parent_death", "no-reaper") as facts:
         assert not any(gone(pid) for pid in facts["pids"])
-    await until(lambda: all(gone(pid) for pid in facts["pids"]))
-    shutil.rmtree(facts["scratch"])
