@@ -6,7 +6,7 @@ Parse, bind names, find the calls, build control flow, draw it, trace values, sp
 from dataclasses import dataclass
 
 from pml.analysis.arguments import Arguments
-from pml.analysis.calls import ANY_TOOL, Calls, Kind, Site
+from pml.analysis.calls import Calls, Kind, Site
 from pml.analysis.diagnose import (
     Reporter,
     errors_first,
@@ -31,6 +31,7 @@ from pml.analysis.syntax import MAX_DEPTH, Source
 from pml.domain.limits import Limits
 from pml.domain.program import Diagnostic, Program, Severity
 from pml.domain.structure import (
+    ANY_TOOL,
     Argument,
     CapabilityCall,
     Decision,

@@ -14,8 +14,8 @@ from pml.analysis.globals import CAPABILITIES, MCP
 from pml.analysis.literals import key_name, string_value
 from pml.analysis.scope import Binding, Into, Path, Scopes, Step, parameters, pattern_names
 from pml.analysis.syntax import Source, Syntax, bare, wrapped
+from pml.domain.structure import ANY_TOOL
 
-ANY_TOOL = "*"
 _MEMBER = frozenset({"member_expression", "subscript_expression"})
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
-from pml.analysis.calls import ANY_TOOL, Calls, Kind, Site
+from pml.analysis.calls import Calls, Kind, Site
 from pml.analysis.globals import ABSENT, RESERVED, SHIM
 from pml.analysis.literals import key_name
 from pml.analysis.schemas import violations
 from pml.analysis.scope import Scopes
 from pml.analysis.syntax import Source, Syntax, bare
 from pml.domain.program import Diagnostic, Severity
-from pml.domain.structure import Argument
+from pml.domain.structure import ANY_TOOL, Argument
 from pml.domain.tools import Catalog
 
 _TEXT_CHARS = 80

@@ -49,6 +49,8 @@ class Computed(Record, frozen=True, kw_only=True, tag="computed"):
 
 
 Argument: TypeAlias = Literal | Reference | Parameter | Computed
+ANY_TOOL = "*"
+"""Tool of a call whose tool cannot be known before it runs (SA-5)."""
 SPREAD = "..."
 """Key of what is spread into the arguments, or of an argument that is no object literal."""
 
@@ -58,7 +60,7 @@ class Task(Record, frozen=True, kw_only=True, tag="task"):
 
     id: CallSite
     tool: Annotated[str, msgspec.Meta(pattern=r"^(\*|[^:]+:[\s\S]+)$")]
-    """``server:tool``, or ``"*"`` where it cannot be known (SA-5)."""
+    """``server:tool``, or `ANY_TOOL`."""
     arguments: dict[str, Argument] = {}  # noqa: RUF012
 
 

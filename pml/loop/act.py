@@ -18,7 +18,7 @@ from pml.domain.program import Program
 from pml.domain.record import JsonText, encode
 from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse
 from pml.domain.run import Run, RunProgram, RunState
-from pml.domain.structure import StaticStructure
+from pml.domain.structure import ANY_TOOL, StaticStructure
 from pml.domain.trace import ExecutionTrace
 from pml.errors import SandboxError, StoreError
 from pml.loop.answer import answer, approval_error
@@ -31,6 +31,8 @@ from pml.runtime.log_writer import LogWriter
 from pml.runtime.sandbox.module import module_text
 from pml.runtime.sandbox.protocol import StartInput
 from pml.store.ports import Store
+
+UNKNOWN_TOOL = "the code calls a tool that is known only when it runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,13 +121,11 @@ class Act:
 
     def _approvals(self, prepared: Prepared) -> tuple[Permission, ...]:
         """What a person has to agree to before anything runs (HIL-1)."""
-        permissions = []
-        for tool_id in prepared.program.structure.tools():
+        structure = prepared.program.structure
+        permissions = [] if structure.complete else [Permission(tool=ANY_TOOL, reason=UNKNOWN_TOOL)]
+        for tool_id in structure.tools():
             tool = prepared.catalog.find(tool_id)
-            if tool is None:
-                reason = "the tool is known only when the code runs"
-                permissions.append(Permission(tool=tool_id, reason=reason))
-            else:
+            if tool is not None:
                 permissions.append(self.permissions.of(tool))
         return tuple(p for p in permissions if p.approval_mode is ApprovalMode.HIL)
 
@@ -148,7 +148,7 @@ class _Attempt:
             events.ApprovalRequired(run_id=self.run.id, at_ms=self.run.created_at_ms, tools=tools)
         )
         ending = Ending(
-            state=RunState.APPROVAL_REQUIRED, approvals=approvals, error=approval_error(tools)
+            state=RunState.APPROVAL_REQUIRED, approvals=approvals, error=approval_error(approvals)
         )
         return self._answer(ending, self._trace(ending, Ledger()), 0.0, ())
 

@@ -5,6 +5,7 @@ import json
 import msgspec
 
 from pml.domain.limits import Limits
+from pml.domain.permissions import Permission
 from pml.domain.program import Diagnostic
 from pml.domain.response import (
     DagMetadata,
@@ -14,7 +15,7 @@ from pml.domain.response import (
     ToolFailure,
 )
 from pml.domain.sanitising import preview
-from pml.domain.structure import StaticStructure
+from pml.domain.structure import ANY_TOOL, StaticStructure
 from pml.domain.trace import ExecutionTrace, TaskResult
 from pml.runtime.ending import Ending
 
@@ -81,10 +82,18 @@ def _summary(task: TaskResult, limits: Limits) -> TaskSummary:
     )
 
 
-def approval_error(tools: tuple[str, ...]) -> ExecuteError:
-    """Nothing ran, because a person has to agree to these tools first."""
-    return ExecuteError(
-        code="approval_required",
-        message=f"nothing has run: {', '.join(tools)} may not be called without approval. "
-        "Allow the tool in permissions.yaml (approval_mode: auto) and send the request again",
-    )
+def approval_error(approvals: tuple[Permission, ...]) -> ExecuteError:
+    """Nothing ran, because a person has to agree first; says to what, and what to do."""
+    named = ", ".join(p.tool for p in approvals if p.tool != ANY_TOOL)
+    parts = []
+    if any(p.tool == ANY_TOOL for p in approvals):
+        parts.append(
+            "the code calls a tool that is known only when it runs: "
+            "write server and tool as names or constants"
+        )
+    if named:
+        parts.append(
+            f"{named} may not be called without approval: allow it in permissions.yaml "
+            "(approval_mode: auto), then send the request again"
+        )
+    return ExecuteError(code="approval_required", message=f"nothing has run: {'; '.join(parts)}")

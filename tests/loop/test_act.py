@@ -275,3 +275,14 @@ async def test_an_explicit_dag_takes_the_same_path(act: Act, outside: Outside) -
     )
     answer = await act.execute(ExecuteRequest(intent="dag", dag=dag))
     assert answer.result == {"a": {"path": "x"}, "b": {"p": "x"}}
+
+
+async def test_code_that_hands_a_server_out_of_sight_needs_approval(
+    act: Act, outside: Outside
+) -> None:
+    outside.offer("fs:write", echo)
+    code = "const all = [mcp.fs]; for (const s of all) await s.write({ path: 'a' });"
+    answer = await run(act, code)
+    assert answer.status == "approval_required"
+    assert [permission.tool for permission in answer.approvals] == ["*"]
+    assert outside.requests == []
