@@ -694,7 +694,7 @@ const KEPT = new Set([
   "AbortController", "AbortSignal", "Blob", "CustomEvent", "DOMException", "Event", "EventTarget",
   "TextDecoder", "TextEncoder", "URL", "URLPattern", "URLSearchParams", "atob", "btoa",
   "clearInterval", "clearTimeout", "console", "crypto", "performance", "queueMicrotask",
-  "setInterval", "setTimeout", "structuredClone",
+  "self", "setInterval", "setTimeout", "structuredClone",
   // ours
   "ToolError", "dispatchEvent",
 ]);
@@ -704,6 +704,13 @@ function removeGlobals() {
   for (const key of ownKeys(globalThis)) {
     if (typeof key === "string" && !KEPT.has(key)) deleteProperty(globalThis, key);
   }
+  define(globalThis, {
+    fetch: () =>
+      construct(NativePromise, [
+        (_resolve, reject) =>
+          reject(new NativeTypeError("fetch is not available in the sandbox: call a tool instead")),
+      ]),
+  });
   deleteProperty(URL, "createObjectURL");
   deleteProperty(URL, "revokeObjectURL");
   deleteProperty(Blob.prototype, "stream");

@@ -51,7 +51,7 @@ async def test_json_goes_in_and_out_of_the_sandbox_unchanged(
         ("return {a: NaN, b: [1, -Infinity], c: undefined};", {"a": None, "b": [1, None]}, 2),
         ("return new Date(0);", "1970-01-01T00:00:00.000Z", ()),
         ('"use strict"; return [typeof this, args.p, p];', ["undefined", 5, 5], ()),
-        ("return [typeof Deno, typeof process, typeof fetch];", ["undefined"] * 3, ()),
+        ("return [typeof Deno, typeof process, typeof Worker];", ["undefined"] * 3, ()),
         ("return (1234567.5).toLocaleString();", "1,234,567.5", ()),
         ("return [await mcp.fs === mcp.fs, mcp.fs === mcp.fs];", [True, True], ()),
         ("return [mcp.fs.read.name, typeof mcp.fs.then];", ["read", "undefined"], ()),
@@ -263,6 +263,11 @@ async def test_too_many_calls_and_too_much_text_are_errors_of_the_code(pool: San
     ]
     error = (await run_program(pool, "return 'x'.repeat(20_000_000);")).error
     assert error.code == "too_large"
+
+
+async def test_fetch_says_what_to_do_instead(pool: SandboxPool) -> None:
+    error = (await run_program(pool, "await fetch('http://127.0.0.1/');")).error
+    assert error.message == "fetch is not available in the sandbox: call a tool instead"
 
 
 async def test_what_is_printed_is_kept_apart_from_the_protocol(pool: SandboxPool) -> None:
