@@ -14,6 +14,7 @@ import statistics
 import tempfile
 import time
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 from pml.domain.ledger import Ledger
@@ -43,6 +44,9 @@ class InProcess:
     """A server that answers at once, in this process."""
 
     names = ("here",)
+
+    def connect_soon(self, servers: Iterable[str]) -> None:
+        """Connected already."""
 
     async def ready(self, server: str) -> None:
         """Always."""

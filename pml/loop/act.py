@@ -156,6 +156,7 @@ class _Attempt:
         """Hand the program to a sandbox and see it through."""
         act, ledger = self.act, Ledger()
         log = LogWriter(act.store.run_log, self.run.id, ledger)
+        act.servers.connect_soon({tool.partition(":")[0] for tool in self.structure.tools()})
         async with act.sandboxes.checkout() as sandbox:
             await act.store.runs.create(self.run, self.kept)
             act.emit(

@@ -1,5 +1,6 @@
 """What the loop needs of servers and sandboxes; of the store it needs `pml.store.ports`."""
 
+from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -14,6 +15,9 @@ class Servers(CallsTools, Protocol):
     @property
     def names(self) -> tuple[str, ...]:
         """Every configured server."""
+
+    def connect_soon(self, servers: Iterable[str]) -> None:
+        """Begin to connect in the background."""
 
     async def tools(self, server: str) -> tuple[Tool, ...]:
         """What the server offers now.

@@ -1,7 +1,7 @@
 """The world outside PML, answered for by the test; counts what reaches it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from pml.domain.permissions import ApprovalMode, Effect, Permission
 from pml.domain.record import JsonText
@@ -34,6 +34,9 @@ class Outside:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.tools_by_server)
+
+    def connect_soon(self, servers: Iterable[str]) -> None:
+        """Connected already."""
 
     async def ready(self, server: str) -> None:
         if server in self.down:

@@ -64,6 +64,7 @@ class Upstreams:
             )
             for config in configs
         }
+        self._connecting: set[asyncio.Task[None]] = set()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,6 +80,9 @@ class Upstreams:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        for task in self._connecting:
+            task.cancel()
+        await asyncio.gather(*self._connecting, return_exceptions=True)
         await asyncio.gather(*(server.close() for server in self._servers.values()))
 
     async def connect(self, servers: Iterable[str]) -> None:
@@ -92,6 +96,12 @@ class Upstreams:
                 result, UpstreamUnavailableError
             ):
                 raise result
+
+    def connect_soon(self, servers: Iterable[str]) -> None:
+        """Begin to connect, so that the first call of each waits less; returns at once."""
+        task = asyncio.create_task(self.connect(tuple(servers)))
+        self._connecting.add(task)
+        task.add_done_callback(self._connecting.discard)
 
     async def ready(self, server: str) -> None:
         """Connect to ``server`` if need be.

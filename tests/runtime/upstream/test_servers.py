@@ -13,6 +13,7 @@ import pytest
 from pml.domain.limits import Limits
 from pml.domain.run import Failed, Returned
 from pml.errors import OutcomeUnknownError, UpstreamUnavailableError
+from pml.runtime.reaper import Reaper
 from pml.runtime.upstream.config import ServerConfig
 from pml.runtime.upstream.servers import Upstreams
 from pml.runtime.upstream.status import ServerState
@@ -124,6 +125,20 @@ async def test_servers_connect_side_by_side_and_one_that_fails_stops_no_other(
             await servers.call(name, "echo", '{"text": "x"}')
     with pytest.raises(UpstreamUnavailableError, match=r"not configured \(configured: good, miss"):
         await servers.ready("unknown")
+
+
+async def test_leaving_while_a_server_connects_leaves_nothing_behind(
+    stdio: Stdio, reaper: Reaper, sink: Sink
+) -> None:
+    """A connection begun in the background is shared with the first call, or ends with us."""
+    before = asyncio.all_tasks()
+    servers = Upstreams([stdio()], limits=Limits(), reaper=reaper, sink=sink)
+    async with servers:
+        servers.connect_soon(["fix", "no such server"])
+        await servers.ready("fix")
+    async with Upstreams([stdio()], limits=Limits(), reaper=reaper, sink=sink) as others:
+        others.connect_soon(["fix"])
+    assert asyncio.all_tasks() == before
 
 
 async def test_a_server_that_dies_in_a_call_leaves_that_call_open_and_the_next_one_works(
