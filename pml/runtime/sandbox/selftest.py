@@ -20,7 +20,8 @@ from pml.runtime.sandbox.channel import Listener
 from pml.runtime.sandbox.guards import ALL_GUARDS, Guards
 from pml.runtime.sandbox.module import module_text
 from pml.runtime.sandbox.pool import SandboxPool
-from pml.runtime.sandbox.probes import PROBES, Judge, Probe
+from pml.runtime.sandbox.probe import Judge, Probe
+from pml.runtime.sandbox.probes import PROBES
 from pml.runtime.sandbox.process import Sandbox
 from pml.runtime.sandbox.protocol import (
     CallIssued,
