@@ -13,10 +13,8 @@ from pml.analysis.functions import Functions, arguments_of
 from pml.analysis.globals import CAPABILITIES, MCP
 from pml.analysis.literals import key_name, string_value
 from pml.analysis.scope import Binding, Into, Path, Scopes, Step, parameters, pattern_names
-from pml.analysis.syntax import Source, Syntax, bare, wrapped
+from pml.analysis.syntax import MEMBERS, Source, Syntax, bare, wrapped
 from pml.domain.structure import ANY_TOOL
-
-_MEMBER = frozenset({"member_expression", "subscript_expression"})
 
 
 class Kind(Enum):
@@ -117,7 +115,7 @@ class Calls:
     def handle(self, expression: Syntax, path: Path = ()) -> Handle | None:
         """What the expression, or what lies at ``path`` in it, stands for."""
         node = bare(expression)
-        if node.kind in _MEMBER:
+        if node.kind in MEMBERS:
             return self.handle(node["object"], (self._key(node), *path))
         if node.kind in {"identifier", "shorthand_property_identifier"}:
             return self._name(node, path)
@@ -261,4 +259,4 @@ def _merged(handles: set[Handle | None]) -> Handle | None:
 
 
 def _reads(parent: Syntax, expression: Syntax) -> bool:
-    return parent.kind in _MEMBER and parent.get("object") is expression
+    return parent.kind in MEMBERS and parent.get("object") is expression

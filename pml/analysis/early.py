@@ -1,9 +1,8 @@
 """Mistakes that JavaScript reports before running and that the grammar lets pass (SA-1)."""
 
 from pml.analysis.diagnose import Reporter
-from pml.analysis.syntax import FUNCTIONS, Source, Syntax, function_of
+from pml.analysis.syntax import FUNCTIONS, LOOPS, Source, Syntax, function_of
 
-_LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
 _PATTERNS = frozenset({"object_pattern", "array_pattern"})
 
 
@@ -52,7 +51,7 @@ def _check_jump(source: Source, node: Syntax, report: Reporter) -> None:
 
 def _is_target(source: Source, outer: Syntax, keyword: str, label: str | None) -> bool:
     if label is None:
-        return outer.kind in _LOOPS or (keyword == "break" and outer.kind == "switch_statement")
+        return outer.kind in LOOPS or (keyword == "break" and outer.kind == "switch_statement")
     if outer.kind != "labeled_statement" or source.name(outer["label"]) != label:
         return False
     return keyword == "break" or _labels_loop(outer)
@@ -62,4 +61,4 @@ def _labels_loop(labelled: Syntax) -> bool:
     body = labelled["body"]
     while body.kind == "labeled_statement":
         body = body["body"]
-    return body.kind in _LOOPS
+    return body.kind in LOOPS

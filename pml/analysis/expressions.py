@@ -7,13 +7,13 @@ from pml.analysis.functions import method_of, receiver_of
 from pml.analysis.graph import Form, Point, Role
 from pml.analysis.parallel import Parallel
 from pml.analysis.scope import pattern_names
-from pml.analysis.syntax import FUNCTIONS, Syntax, bare
+from pml.analysis.syntax import FUNCTIONS, MEMBERS, Syntax, bare
 from pml.analysis.walk import NOTHING, Running
 
 _SHORT_CIRCUITS = {"&&": "true", "||": "false", "??": "false"}
 """Operators by the outcome on which their right side runs."""
 _ASSIGNING = {"&&=": "true", "||=": "false", "??=": "false"}
-_CHAIN = frozenset({"member_expression", "subscript_expression", "call_expression"})
+_CHAIN = MEMBERS | {"call_expression"}
 
 
 class Expressions(Parallel):
@@ -56,10 +56,7 @@ class Expressions(Parallel):
         if not running:
             return
         for target, _path, _default in pattern_names(self.source, pattern):
-            base = target
-            while base.kind in {"member_expression", "subscript_expression"}:
-                base = base["object"]
-            binding = self.scopes.targets.get(base) or self.scopes.binding(base)
+            binding = self.scopes.holder(target)
             if binding is None:
                 self.awaited |= running
             else:

@@ -92,10 +92,7 @@ class Live:
         if pattern is None:
             return
         for target, _path, _default in pattern_names(self._source, pattern):
-            base = target
-            while base.kind in {"member_expression", "subscript_expression"}:
-                base = base["object"]
-            binding = self._scopes.targets.get(base) or self._scopes.binding(base)
+            binding = self._scopes.holder(target)
             if binding is not None:
                 self._pending.extend((use, True) for use in binding.uses)
 

@@ -17,7 +17,7 @@ from pml.analysis.globals import ARGS, STANDARD
 from pml.analysis.literals import key_name
 from pml.analysis.parallel import COMBINATORS
 from pml.analysis.scope import Binding, Definition, Into, Path, Scopes
-from pml.analysis.syntax import Source, Syntax, bare, function_of
+from pml.analysis.syntax import LOOPS, MEMBERS, Source, Syntax, bare, function_of
 
 _DEPTH = 60
 """Steps through variables that are followed exactly; past them a value counts as unknown."""
@@ -50,8 +50,6 @@ class Origin:
 Origins = tuple[Origin, ...]
 
 _NAMES = frozenset({"identifier", "shorthand_property_identifier"})
-_MEMBER = frozenset({"member_expression", "subscript_expression"})
-_LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
 _STRAIGHT = frozenset(
     {
         "expression_statement",
@@ -97,7 +95,7 @@ class Tracer:
             return (Origin(From.CALL, "", site, text or self._source.text(node), exact),)
         if node.kind in _NAMES:
             return self._name(node, path, text or self._source.text(node))
-        if node.kind in _MEMBER:
+        if node.kind in MEMBERS:
             return self._member(node, path, text or self._source.text(node))
         handler = self._HANDLERS.get(node.kind)
         if handler is not None:
@@ -292,6 +290,6 @@ def _loop_around(use: Syntax, declared: Syntax) -> Syntax | None:
     for outer in use.ancestors():
         if outer.covers(declared):
             break
-        if outer.kind in _LOOPS:
+        if outer.kind in LOOPS:
             found = outer
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from pml.analysis.literals import key_name
-from pml.analysis.syntax import CLASSES, FUNCTIONS, Source, Syntax
+from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax
 
 
 class Into(Enum):
@@ -39,11 +39,7 @@ class Definition:
 
 @dataclass(slots=True, eq=False)
 class Binding:
-    """One declared name.
-
-    ``assigned`` counts definitions that replace the value; a binding without initial value
-    that is assigned once counts as constant.
-    """
+    """One declared name, with everything that gives it a value and every place that reads it."""
 
     name: str
     kind: str
@@ -110,6 +106,12 @@ class Scopes:
     def binding(self, node: Syntax) -> Binding | None:
         """What an identifier refers to; None if it is free."""
         return self.bound.get(node)
+
+    def holder(self, target: Syntax) -> Binding | None:
+        """The variable that holds what is given to a target of a pattern: ``a`` for ``a.b[c]``."""
+        while target.kind in MEMBERS:
+            target = target["object"]
+        return self.targets.get(target) or self.binding(target)
 
     # Declarations
 

@@ -14,9 +14,8 @@ from pml.analysis.globals import SHIM
 from pml.analysis.graph import Form, Point, Role
 from pml.analysis.literals import clause_outcome, key_name
 from pml.analysis.syntax import Source, Syntax, bare
+from pml.domain.structure import SITE_MARK
 
-SITE_MARK = "\u22a5"
-"""Between tool name and site id in a property key; no tool name may contain it."""
 _MARK = "\\u22a5"
 
 _TRUTH = frozenset({Form.IF, Form.TERNARY, Form.LOGICAL})

@@ -7,10 +7,9 @@ from pml.analysis.calls import Site
 from pml.analysis.expressions import Expressions
 from pml.analysis.graph import Form, Point, Role, Way
 from pml.analysis.literals import clause_outcome, literal
-from pml.analysis.syntax import CLASSES, FUNCTIONS, Syntax, bare
+from pml.analysis.syntax import CLASSES, FUNCTIONS, LOOPS, Syntax, bare
 from pml.analysis.walk import NOTHING, Context, Finalizer, Jump
 
-_LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
 _HOISTED = frozenset({"function_declaration", "generator_function_declaration", "empty_statement"})
 
 
@@ -109,7 +108,7 @@ class Statements(Expressions):
 
     def _labelled(self, node: Syntax) -> None:
         body = node["body"]
-        if body.kind in _LOOPS:
+        if body.kind in LOOPS:
             self.statement(body)  # looks at its own labels
             return
         end = self._jump("label", labels=(self.source.text(node["label"]),))

@@ -62,6 +62,8 @@ FUNCTIONS = frozenset(
     }
 )
 CLASSES = frozenset({"class", "class_declaration", "abstract_class_declaration"})
+LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
+MEMBERS = frozenset({"member_expression", "subscript_expression"})
 
 
 class Syntax:

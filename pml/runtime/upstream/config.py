@@ -13,11 +13,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pml.domain.record import Record
+from pml.domain.structure import SITE_MARK
 from pml.domain.tools import matches
 from pml.runtime.config_text import ConfigText, read_json
 
-_SITE_MARK = "\u22a5"
-"""Separates a tool's name from its call site in instrumented code (design, section 5, rule 2)."""
 _REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{[^}]*\}?")
 _STDIO_KEYS = frozenset({"command", "args", "env", "cwd"})
 _HTTP_KEYS = frozenset({"url", "headers"})
@@ -93,8 +92,8 @@ def name_fault(name: str) -> str | None:
     """What is wrong with the name of a server or tool, if it could mislead a reader or PML."""
     if not name or name != name.strip():
         return "is empty or has blanks around it"
-    if _SITE_MARK in name:
-        return f"holds {_SITE_MARK!r}, which PML uses to mark call sites"
+    if SITE_MARK in name:
+        return f"holds {SITE_MARK!r}, which PML uses to mark call sites"
     if any(
         unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in name
     ):
