@@ -75,18 +75,9 @@ class Ledger:
         return tuple(self.calls[number] for number in self._open)
 
     @property
-    def held_outcomes(self) -> tuple[CallState, ...]:
-        """Calls whose outcome is known but never reached the code, in order of issue."""
-        return tuple(call for call in self.calls if not call.open and not call.delivered)
-
-    @property
     def in_doubt(self) -> tuple[CallState, ...]:
         """Writes that were attempted and have no outcome; nobody repeats them unasked."""
         return tuple(call for call in self.open_calls if call.in_doubt)
-
-    def task_id(self, call: int) -> str:
-        """``n3``, ``n3_2``, ... by occurrence (rule 10)."""
-        return self.calls[call].issued.task_id
 
     def issue(
         self, *, site: str, tool: str, arguments: JsonText, effect: Effect, at_ms: int

@@ -3,8 +3,6 @@
 from enum import StrEnum
 from typing import Literal
 
-import msgspec
-
 from pml.domain.record import Record
 
 
@@ -63,5 +61,5 @@ class Permission(Record, frozen=True, kw_only=True):
     scope: Scope = Scope.FULL
     effect: Effect = Effect.WRITE
     approval_mode: ApprovalMode = ApprovalMode.HIL
-    reason: str = msgspec.field(default="")
+    reason: str = ""
     """Which rule decided, in words."""

@@ -9,7 +9,6 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 JsonText: TypeAlias = str
 """One JSON value as text.  Kept as text where it must stay exact (design, section 5, rule 8)."""
 

@@ -178,4 +178,4 @@ class Settled(_LogRecord, frozen=True, kw_only=True, tag="settled"):
 LogRecord: TypeAlias = (
     Issued | Attempted | Delivered | Undelivered | TimerFired | Decided | Reached | Settled
 )
-"""Replay feeds `Issued`, `Delivered` and `TimerFired`; the rest it checks and shows."""
+"""Replay compares what the code did and feeds `Delivered` and `TimerFired` (rule 3)."""

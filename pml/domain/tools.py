@@ -54,6 +54,7 @@ class Tool(Record, frozen=True, kw_only=True):
             and inner.get("type") != "object"
         )
 
+
 def matches(pattern: str, tool_name: str) -> bool:
     """Whether a pattern of a configuration means the tool; only ``*`` and ``?`` are special."""
     return fnmatchcase(tool_name, pattern.replace("[", "[[]"))

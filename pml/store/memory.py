@@ -96,10 +96,6 @@ class _ToolSchemas:
             )
         self._data.servers[server] = kept
 
-    async def of_server(self, server: str) -> tuple[Tool, ...] | None:
-        tools = self._data.servers.get(server)
-        return None if tools is None else tuple(tools.values())
-
     async def catalog(self) -> Catalog:
         return Catalog({server: tools.values() for server, tools in self._data.servers.items()})
 

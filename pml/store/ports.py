@@ -38,11 +38,8 @@ class ToolSchemas(Protocol):
         Of two tools with one name the last counts.
         """
 
-    async def of_server(self, server: str) -> tuple[Tool, ...] | None:
-        """The tools in the order of the server's list; None when it was never listed."""
-
     async def catalog(self) -> Catalog:
-        """Every server that was ever listed, with its tools."""
+        """Every server that was ever listed, with its tools in the order of its list."""
 
 
 class Runs(Protocol):

@@ -29,17 +29,6 @@ class PostgresToolSchemas:
             await connection.execute(_SQL["mark_gone"], {"server": server, "names": list(rows)})
             await connection.cursor().executemany(_SQL["upsert"], parameters)
 
-    async def of_server(self, server: str) -> tuple[Tool, ...] | None:
-        """See `ToolSchemas.of_server`."""
-        async with self._database.connection() as connection:
-            cursor = await connection.execute(_SQL["of_server"], {"server": server})
-            rows = await cursor.fetchall()
-            if not rows:
-                known = await connection.execute(_SQL["server_known"], {"server": server})
-                if known.rowcount == 0:
-                    return None
-        return tuple(_tool(row) for row in rows)
-
     async def catalog(self) -> Catalog:
         """See `ToolSchemas.catalog`."""
         async with self._database.connection() as connection:

@@ -194,7 +194,6 @@ class LogLife(RuleBasedStateMachine):
             assert call.open == (not known)
             assert call.delivered == bool(self.of(number, Delivered))
             assert (call in self.ledger.open_calls) == call.open
-            assert (call in self.ledger.held_outcomes) == (not call.open and not call.delivered)
 
     @invariant()
     def a_write_that_left_the_machine_is_known_after_any_crash(self) -> None:

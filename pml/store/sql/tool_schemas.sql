@@ -27,15 +27,6 @@ DO UPDATE SET
   changed_at = CASE
     WHEN old.schema_hash = excluded.schema_hash THEN old.changed_at ELSE now() END
 
--- name: server_known
-SELECT FROM tool_server WHERE server = %(server)s
-
--- name: of_server
-SELECT server, name, description, input_schema::text, output_schema::text, annotations::text
-FROM tool_schema
-WHERE server = %(server)s AND gone_at IS NULL
-ORDER BY position
-
 -- A server without tools is one row of nulls.
 -- name: catalog
 SELECT tool_server.server, name, description, input_schema::text, output_schema::text,
