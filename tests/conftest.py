@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pml.store.database import Database
 from pml.store.embedded import EmbeddedPostgres
@@ -14,6 +15,10 @@ from pml.store.ports import Store
 from pml.store.postgres import postgres_store
 
 _STOP_S = 30.0
+
+# No wall-clock assertions: hypothesis would fail an example for a slow moment of the machine.
+settings.register_profile("pml", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pml")
 
 
 @pytest.fixture(scope="session")
