@@ -1,7 +1,7 @@
 """The module that a sandbox imports: a program as the body of one async function.  Pure.
 
 The head stands on the first line of the program, so lines stay what they are in the
-submitted source.  Its last characters (``=> {;``) are what ``worker.js`` looks for to
+submitted source.  Its last characters (``=> {;``) are what the worker looks for to
 correct columns on that line; the semicolon keeps a leading ``"use strict"`` from being a
 directive, which a function with destructured parameters must not have.
 """

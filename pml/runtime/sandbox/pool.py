@@ -33,7 +33,8 @@ from pml.runtime.sandbox.tier import (
 )
 
 _HOST = Path(__file__).with_name("host.js")
-_WORKER = Path(__file__).with_name("worker.js")
+_WORKER = Path(__file__).with_name("worker")
+"""The parts of the worker in order; in the sandbox they are one module."""
 _BOOT_TIMEOUT_S = 30.0
 """Warming up takes 0.1 s; on a machine that swaps, seconds."""
 _SPAWNS_AT_ONCE = 4
@@ -100,7 +101,7 @@ class SandboxPool:
 
     async def __aenter__(self) -> Self:
         self._deno_path = self._deno or find_deno()
-        self._worker = _WORKER.read_text()
+        self._worker = "".join(part.read_text() for part in sorted(_WORKER.glob("*.js")))
         await self._listener.__aenter__()
         root, tmpfs = scratch_root(self._scratch_wanted, Path(tempfile.gettempdir()))
         self._base = Path(tempfile.mkdtemp(prefix="pml-sandbox-", dir=root))
