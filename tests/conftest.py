@@ -1,6 +1,7 @@
 """Shared by all tests: one embedded PostgreSQL per worker, one user of it per test."""
 
 import secrets
+import signal
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ _STOP_S = 30.0
 # No wall-clock assertions: hypothesis would fail an example for a slow moment of the machine.
 settings.register_profile("pml", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pml")
+
+# Started in the background a shell makes us ignore Ctrl-C, and what we start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

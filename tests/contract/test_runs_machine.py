@@ -40,7 +40,6 @@ from tests.store.nouns import a_program, a_run, a_trace, an_edge, some_records
 SETTINGS = settings(
     max_examples=25,
     stateful_step_count=30,
-    deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
 

@@ -242,7 +242,7 @@ def uninterrupted(seed: int, records: Sequence[LogRecord]) -> list[object]:
 
 
 TestCrashingRun = CrashingRun.TestCase
-TestCrashingRun.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestCrashingRun.settings = settings(max_examples=60, stateful_step_count=30)
 
 
 def finished(seed: int) -> World:

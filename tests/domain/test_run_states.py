@@ -212,7 +212,7 @@ class LogLife(RuleBasedStateMachine):
 
 TestRunLife = RunLife.TestCase
 TestLogLife = LogLife.TestCase
-TestLogLife.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestLogLife.settings = settings(max_examples=60, stateful_step_count=40)
 
 
 @pytest.mark.parametrize("effect", Effect)

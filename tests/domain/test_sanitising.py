@@ -9,7 +9,7 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pml.domain.limits import Limits
@@ -166,7 +166,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_redacting_gives_json_and_twice_is_once(value: Any) -> None:  # noqa: ANN401
     once = redact(value)
@@ -174,7 +173,6 @@ def test_redacting_gives_json_and_twice_is_once(value: Any) -> None:  # noqa: AN
     assert redact(once) == once
 
 
-@settings(deadline=None)
 @given(VALUES, st.randoms(use_true_random=False), st.text(max_size=10), st.data())
 def test_a_token_anywhere_in_a_value_vanishes(
     value: Any,  # noqa: ANN401
@@ -193,7 +191,6 @@ def test_a_token_anywhere_in_a_value_vanishes(
         assert token[4:20] not in text
 
 
-@settings(deadline=None)
 @given(VALUES, st.integers(50, 500))
 def test_a_trace_value_is_within_its_bound_or_a_marker(value: Any, bound: int) -> None:  # noqa: ANN401
     kept = for_trace(value, Limits(trace_value_bytes=bound))
@@ -205,7 +202,6 @@ def test_a_trace_value_is_within_its_bound_or_a_marker(value: Any, bound: int) -
         assert set(kept) == {"_truncated", "_originalSize"}
 
 
-@settings(deadline=None)
 @given(VALUES, st.integers(0, 300))
 def test_a_preview_is_within_its_bound_and_is_the_beginning(value: Any, chars: int) -> None:  # noqa: ANN401
     shown = preview(value, chars)

@@ -18,7 +18,8 @@ from pml.store.database import Database
 from pml.store.embedded import EmbeddedPostgres
 from tests.store.clusters import ended, parent, postmaster, until
 
-IMPATIENT = Timeouts(operation_s=2.0, pool_s=0.5, connect_s=2, recover_s=1.0)
+IMPATIENT = Timeouts(operation_s=4.0, pool_s=2.0, connect_s=2, recover_s=1.0)
+"""Enough for what works on a busy machine; what does not is tried with it a few times only."""
 OVER_S = 30.0
 
 
@@ -200,7 +201,7 @@ async def test_a_server_that_does_not_answer_is_an_error_in_time(data_dir: Path)
 
         try:
             async with asyncio.timeout(OVER_S):
-                with pytest.raises(StoreError, match="did not answer within 2 s"):
+                with pytest.raises(StoreError, match="did not answer within 4 s"):
                     await sleep_while(database, stop)
         finally:
             os.kill(stopped[0], signal.SIGCONT)
@@ -216,7 +217,7 @@ async def sleep_while(database: Database, happens: Callable[[int], None]) -> Non
 
 
 async def test_a_statement_that_takes_too_long_is_refused(data_dir: Path) -> None:
-    short = Timeouts(statement_s=0.05)
+    short = Timeouts(statement_s=0.5)
     async with Database.open(url=None, data_dir=data_dir, timeouts=short) as database:
         with pytest.raises(StoreError, match=r"refused: .*statement timeout"):
             await sleep_while(database, lambda _: None)

@@ -20,6 +20,7 @@ from pml.runtime.upstream.servers import Upstreams
 from tests.runtime.upstream.outside import SERVER, Sink, alive, eventually, open_files
 
 Open = Callable[..., Awaitable[Upstreams]]
+BOUND_S = 30.0
 
 
 def gone(pid: int) -> bool:
@@ -113,8 +114,13 @@ async def test_killing_us_ends_all_servers_and_what_they_started(number: signal.
         stderr=asyncio.subprocess.DEVNULL,
     )
     assert owner.stdout is not None
-    pids = json.loads(await owner.stdout.readline())
-    assert all(alive(pid) for pid in pids)
-    owner.send_signal(number)
-    await owner.wait()
+    try:
+        pids = json.loads(await owner.stdout.readline())
+        assert all(alive(pid) for pid in pids)
+        owner.send_signal(number)
+        async with asyncio.timeout(BOUND_S):
+            await owner.wait()
+    finally:
+        if owner.returncode is None:
+            owner.kill()
     await eventually(lambda: not any(alive(pid) for pid in pids))

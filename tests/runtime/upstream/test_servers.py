@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -315,9 +316,9 @@ async def test_a_broken_http_answer_fails_its_call_only(
 async def test_a_call_without_answer_ends_at_its_timeout_and_the_session_lives_on(
     config: ServerConfig, upstreams: Open
 ) -> None:
-    servers = await upstreams(with_protocol(config, "auto", call_timeout_s=0.3))
+    servers = await upstreams(with_protocol(config, "auto", call_timeout_s=1.5))
     await servers.ready("any")
-    with pytest.raises(OutcomeUnknownError, match=r"no answer of 'hang' within 0\.3 s") as error:
+    with pytest.raises(OutcomeUnknownError, match=r"no answer of 'hang' within 1\.5 s") as error:
         await servers.call("any", "hang", "{}")
     assert error.value.timed_out
     assert await servers.call("any", "echo", '{"text": "x"}') == Returned(value='"x"')
@@ -366,11 +367,11 @@ async def test_a_server_that_cannot_connect_is_left_alone_for_longer_and_longer(
     upstreams: Open,
 ) -> None:
     servers = await upstreams(ServerConfig(name="gone", command="/no/such/program"))
-    for _ in range(4):
-        with pytest.raises(UpstreamUnavailableError):
+    said = ""
+    while not re.search(r"next attempt may start in \d+ s", said):
+        with pytest.raises(UpstreamUnavailableError) as refused:
             await servers.ready("gone")
-    with pytest.raises(UpstreamUnavailableError, match=r"next attempt may start in \d+ s"):
-        await servers.ready("gone")
+        said = str(refused.value)
     assert servers.status()[0].state is ServerState.BACKING_OFF
 
 
