@@ -102,6 +102,7 @@ def hello(port: int, token: str, worker: str, *, limits: Limits, guards: Guards)
         "limits": {
             "result": limits.result_bytes,
             "arguments": limits.arguments_bytes,
+            "nesting": limits.nesting,
             "calls": limits.calls_per_run,
             "timers": limits.timers_per_run,
         },

@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
+from pml.domain.json_text import flaw
 from pml.domain.limits import Limits
-from pml.domain.record import encode
+from pml.domain.record import JsonText, encode
 from pml.errors import SandboxDiedError, SandboxError
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.channel import Channel, ChannelClosedError, FrameError
@@ -149,11 +150,20 @@ class Sandbox:
                     msg = f"call {item.call} came where call {self._calls} was expected"
                     raise ValueError(msg)
                 self._calls += 1
+                self._check_value("the arguments", item.arguments)
             elif isinstance(item, ProgramReturned | ProgramThrew):
                 if self._settled:
                     msg = "the program settled twice"
                     raise ValueError(msg)
                 self._settled = True
+                if isinstance(item, ProgramReturned):
+                    self._check_value("the result", item.value)
+
+    def _check_value(self, what: str, text: JsonText) -> None:
+        reason = flaw(text, self._limits)
+        if reason is not None:
+            msg = f"{what} {reason}"
+            raise ValueError(msg)
 
     async def kill(self) -> None:
         """SIGKILL the process group, wait for its end, remove its files.  Idempotent."""

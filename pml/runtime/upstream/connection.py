@@ -166,7 +166,7 @@ class Connection:
             result,
             wrapped=listed is not None and listed.wraps_result(),
             parses_text=self.config.parses_text(tool),
-            limit=self._limits.result_bytes,
+            limits=self._limits,
         )
 
     async def _send(

@@ -72,9 +72,9 @@ class Server:
         Raises:
             UpstreamUnavailableError: it cannot be had (now).
         """
-        if self._latest is not None and not self._latest.lost:
-            return self._latest
         if self._connecting is None:
+            if self._latest is not None and not self._latest.lost:
+                return self._latest
             self._connecting = asyncio.create_task(self._connect())
             self._connecting.add_done_callback(self._connected)
         # Shielded: others may wait for the same attempt when one caller is cancelled.

@@ -5,10 +5,13 @@ from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 
+from pml.domain.json_text import deeper_than
+from pml.domain.limits import Limits
 from pml.domain.record import JsonText
 from pml.domain.run import Failed, Outcome, Returned
 from pml.runtime.upstream.faults import too_large
 
+_TOO_DEEP = "its result is nested too deeply (limit nesting)"
 _ONE_LINE_CHARS = 2_000
 """An error message past this is cut; the whole stays in the error's data."""
 
@@ -17,19 +20,19 @@ class _NotJsonError(Exception):
     """A value that JSON cannot hold."""
 
 
-def outcome(result: CallToolResult, *, wrapped: bool, parses_text: bool, limit: int) -> Outcome:
+def outcome(result: CallToolResult, *, wrapped: bool, parses_text: bool, limits: Limits) -> Outcome:
     """The outcome of an answered call.
 
     Args:
         result: the server's answer.
         wrapped: whether structured content is ``{result: x}`` for ``x``.
         parses_text: whether the configuration says ``results: json`` for the tool.
-        limit: largest result in bytes.
+        limits: how large and how deep a result may be.
     """
     try:
         if result.is_error:
-            return _tool_error(result, limit)
-        return _sized(Returned(value=_value(result, wrapped, parses_text)), limit)
+            return _tool_error(result, limits.result_bytes)
+        return _bounded(_value(result, wrapped, parses_text), limits)
     except _NotJsonError as exc:
         return Failed(code="bad_result", message=f"the server answered, but {exc}")
 
@@ -59,11 +62,13 @@ def _tool_error(result: CallToolResult, limit: int) -> Failed:
     return Failed(code="tool_error", message=message[:_ONE_LINE_CHARS], data=data)
 
 
-def _sized(returned: Returned, limit: int) -> Outcome:
-    size = len(returned.value.encode())
-    if size > limit:
-        return Failed(code="too_large", message=too_large(size, limit))
-    return returned
+def _bounded(value: JsonText, limits: Limits) -> Outcome:
+    size = len(value.encode())
+    if size > limits.result_bytes:
+        return Failed(code="too_large", message=too_large(size, limits.result_bytes))
+    if deeper_than(value, limits.nesting):
+        raise _NotJsonError(_TOO_DEEP)
+    return Returned(value=value)
 
 
 def _blocks(result: CallToolResult) -> list[Any]:
@@ -89,16 +94,16 @@ def _parsed(text: str) -> JsonText:
 
 
 def _text(value: Any) -> JsonText:  # noqa: ANN401
-    """``value`` as JSON text; numbers keep their digits.
+    """``value`` as JSON text; numbers keep their digits, halves of surrogate pairs are replaced.
 
     Raises:
         _NotJsonError: it holds NaN or an infinity, or is nested too deeply.
     """
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     except ValueError as exc:
         message = "its result holds NaN or an infinity, which JSON cannot express"
         raise _NotJsonError(message) from exc
     except RecursionError as exc:
-        message = "its result is nested too deeply"
-        raise _NotJsonError(message) from exc
+        raise _NotJsonError(_TOO_DEEP) from exc

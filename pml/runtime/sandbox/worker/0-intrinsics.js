@@ -13,7 +13,8 @@
 /** @typedef {{permissions: boolean, globals: boolean, intrinsics: boolean, events: boolean,
  *   privatePort: boolean, determinism: boolean}} Guards  Which protections are on; all, but in
  *   the positive controls of the self-test. */
-/** @typedef {{result: number, arguments: number, calls: number, timers: number}} Limits */
+/** @typedef {{result: number, arguments: number, nesting: number, calls: number,
+ *   timers: number}} Limits */
 
 const { apply, construct, defineProperty, deleteProperty, getOwnPropertyDescriptor, ownKeys } =
   Reflect;
@@ -36,7 +37,7 @@ const isFiniteNumber = Number.isFinite;
 const { floor, imul } = Math;
 const isView = ArrayBuffer.isView;
 let parse = JSON.parse;
-let stringify = JSON.stringify;
+let stringifyAsIs = JSON.stringify;
 let then = uncurry(Promise.prototype.then);
 const indexOf = uncurry(String.prototype.indexOf);
 const lastIndexOf = uncurry(String.prototype.lastIndexOf);
@@ -66,3 +67,40 @@ const MAX_DELAY_MS = 2147483647;
 /** @type {string} */ let stamp; // goes before every message: who finds the port cannot write
 /** @type {Guards} */ let guards;
 /** @type {Limits} */ let limits;
+
+/**
+ * JSON text.  Halves of surrogate pairs, which `JSON.stringify` writes as escapes, become U+FFFD:
+ * UTF-8 has no place for them, and encoders everywhere put that in theirs.
+ */
+function stringify(value, check) {
+  const text = stringifyAsIs(value, check);
+  if (text === undefined) return text;
+  let made = "";
+  let done = 0;
+  for (let at = indexOf(text, "\\ud"); at >= 0; at = indexOf(text, "\\ud", at + 1)) {
+    let first = at; // of the backslashes: an even number before this one leaves it an escape
+    while (text[first - 1] === "\\") first--;
+    if ((at - first) % 2 === 1) continue;
+    made += slice(text, done, at) + "\ufffd";
+    done = at + 6;
+  }
+  return done === 0 ? text : made + slice(text, done);
+}
+
+/** Whether arrays and objects of a JSON text stand in each other deeper than the limit. */
+function isTooDeep(text) {
+  if (text.length <= 2 * limits.nesting) return false;
+  let depth = 0;
+  let inText = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i];
+    if (inText) {
+      if (char === "\\") i++;
+      else if (char === '"') inText = false;
+    } else if (char === '"') inText = true;
+    else if (char === "[" || char === "{") {
+      if (++depth > limits.nesting) return true;
+    } else if (char === "]" || char === "}") depth--;
+  }
+  return false;
+}

@@ -40,6 +40,11 @@ function issue(server, tool, site, argument) {
       `the arguments of ${where} are ${text.length} characters, more than ${limits.arguments}`,
     );
   }
+  if (isTooDeep(text)) {
+    throw new NativeRangeError(
+      `the arguments of ${where} are nested deeper than ${limits.nesting} levels (nesting)`,
+    );
+  }
   if (calls >= limits.calls) {
     throw new NativeRangeError(`more than ${limits.calls} calls in one run (calls_per_run)`);
   }

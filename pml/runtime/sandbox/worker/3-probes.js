@@ -1,8 +1,26 @@
 // Probes: what the spliced code calls.
 
 const openSwitches = { __proto__: null };
-const decided = (site, outcome) =>
+
+/** What one place tells of itself before it falls silent but for outcomes that are new there. */
+const TOLD_PER_SITE = 1000;
+const timesTold = { __proto__: null };
+const outcomesTold = { __proto__: null };
+
+/** Loops decide and arrive a million times; neither log nor memory shall hold all of that. */
+function isWorthTelling(site, outcome) {
+  const key = site + SITE_MARK + outcome;
+  const isNew = outcomesTold[key] === undefined;
+  if (!isNew && timesTold[site] >= TOLD_PER_SITE) return false;
+  outcomesTold[key] = true;
+  timesTold[site] = (timesTold[site] ?? 0) + 1;
+  return true;
+}
+
+function decided(site, outcome) {
+  if (!isWorthTelling(site, outcome)) return;
   record('{"type":"decide","site":' + stringify(site) + ',"outcome":' + stringify(outcome) + "}");
+}
 
 const makeProbes = (args) =>
   freeze({
@@ -28,7 +46,7 @@ const makeProbes = (args) =>
       decided(site, outcome);
     },
     reach(site, value) {
-      record('{"type":"reach","site":' + stringify(site) + "}");
+      if (isWorthTelling(site, "")) record('{"type":"reach","site":' + stringify(site) + "}");
       return value;
     },
     arg: (name, value) => (hasOwn(args, name) ? args[name] : value),

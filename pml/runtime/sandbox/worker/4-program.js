@@ -147,6 +147,10 @@ function describeResult(value) {
     const message = `the result is ${text.length} characters, more than ${limits.result}: return less`;
     return threw("RangeError", message, ',"code":"too_large"');
   }
+  if (isTooDeep(text)) {
+    const message = `the result is nested deeper than ${limits.nesting} levels: return it flatter`;
+    return threw("RangeError", message, ',"code":"too_large"');
+  }
   const more = lossy === "" ? "" : ',"lossy":[' + lossy + "]";
   return '{"type":"return","value":' + stringify(text) + more + "}";
 }

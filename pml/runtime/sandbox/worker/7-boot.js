@@ -97,7 +97,7 @@ function catchStrayErrors() {
 function weaken() {
   if (guards.intrinsics) return;
   parse = (text) => JSON.parse(text);
-  stringify = (value, check) => JSON.stringify(value, check);
+  stringifyAsIs = (value, check) => JSON.stringify(value, check);
   then = (promise, onValue, onError) => promise.then(onValue, onError);
 }
 
