@@ -67,7 +67,7 @@ async def test_every_input_is_answered_by_exactly_one_turn(pool: SandboxPool) ->
 
 async def test_a_long_turn_comes_in_parts_and_loses_nothing(pool: SandboxPool) -> None:
     source = (
-        "for (let i = 0; i < 100_000; i++) if (__pml.decide('d1', i % 2)) mcp.a;"
+        "for (let i = 0; i < 100_000; i++) if (__pml.decide(`d${i}`, i % 2)) mcp.a;"
         "await mcp.a.b(); return 1;"
     )
     story = await run_program(pool, source)
