@@ -1,5 +1,6 @@
 """Shared by all tests: one embedded PostgreSQL per worker, one user of it per test."""
 
+import logging
 import secrets
 import signal
 import time
@@ -7,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from pml.store.database import Database
@@ -23,6 +25,16 @@ settings.load_profile("pml")
 
 # Started in the background a shell makes us ignore Ctrl-C, and what we start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# As the CLI logs.  Unconfigured, structlog renders each traceback of a server that was meant to
+# fail with all its locals: a second in which the event loop stands still.
+structlog.configure(
+    wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+    processors=[
+        structlog.processors.add_log_level,
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ],
+)
 
 
 @pytest.fixture(scope="session")
