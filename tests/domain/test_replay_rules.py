@@ -1,4 +1,4 @@
-"""Replay (design, section 5, rule 3) on a simulated program, with crashes anywhere.
+"""Replay (EX-3; rule 3) on a simulated program, with crashes anywhere.
 
 The program is a deterministic function of what it was given; the simulated broker follows
 the rules that the real one follows.  What must hold: a run that crashed as often as you like

@@ -1,4 +1,4 @@
-"""The states of a run and the order of its log (design, section 5, rules 1, 5, 6, 7, 15).
+"""The states of a run and the order of its log (EX-3; rules 1, 5, 6, 7, 15).
 
 The ledger is compared with a model that keeps only the list of records and looks everything
 up in it by brute force; a crash throws away what was not committed.

@@ -1,4 +1,4 @@
-"""300 random programs equal the native oracle (issue 2: "shown by").
+"""300 random programs equal the native oracle (EX-1, SA-5, SA-6).
 
 Beside calls, arguments, order and result: every call carries a site of the structure with
 the right tool, and what was decided agrees with the edges of the structure.

@@ -1,4 +1,4 @@
-"""Real programs run again against their log, in a fresh sandbox (design, section 5, rule 3; D2).
+"""Real programs run again against their log, in a fresh sandbox (EX-3; rule 3).
 
 A run is recorded in a ledger, cut off at any record as a crash would, and replayed: nothing
 that the log holds is called again, the code goes the same way, and then goes on live to the

@@ -1,4 +1,4 @@
-"""What the database holds of a run that is not final is ciphertext (design, section 5, rule 8)."""
+"""What the database holds of a run that is not final is ciphertext (EX-3, ST-5; rule 8)."""
 
 import secrets
 
