@@ -34,6 +34,7 @@ ENVIRONMENT = """\
 |---|---|---|
 | `PML_DATA_DIR` | where database and keys live | the user's data folder |
 | `PML_DATABASE_URL` | a PostgreSQL server instead of the embedded one | |
+| `PML_LEDGER_KEY` | key of the log, base64 of 32 bytes | `ledger.key` in the data folder |
 | `PML_USER` | whose runs these are | `local` |
 | `PML_LOG` | from which level on the log shows: `debug`, `info`, `warning`... | `warning` |
 """

@@ -1,4 +1,4 @@
-"""The formats (EX-9, HIL-1, MCP-2; issue 2, item 2): schemas, golden examples and records say the same.
+"""The formats (EX-9, HIL-1, MCP-2): schemas, golden examples and records say the same.
 
 Every accepted example satisfies its schema, decodes into records, and is what the records
 encode to; every rejected one is refused by the schema and by the records alike, and so is
