@@ -1,6 +1,5 @@
 """`pml execute` and `pml analyse`: a program, before and while it runs."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -132,15 +131,14 @@ def read_source(path: Path) -> str:
 
 
 def _json_object(text: str) -> dict[str, Any]:
+    import msgspec
+
     try:
-        value = json.loads(text)
-    except ValueError as exc:
-        message = f'--args: expected one JSON object, such as \'{{"path": "a.txt"}}\': {exc}'
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as exc:
+        reason = "nested too deeply" if isinstance(exc, RecursionError) else exc
+        message = f'--args: expected one JSON object, such as \'{{"path": "a.txt"}}\': {reason}'
         raise typer.BadParameter(message) from exc
-    if not isinstance(value, dict):
-        message = f"--args: expected one JSON object, found {text}"
-        raise typer.BadParameter(message)
-    return value
 
 
 def _read_dag(path: Path) -> Any:  # noqa: ANN401  # ExplicitDag, whose import waits until here
@@ -152,8 +150,10 @@ def _read_dag(path: Path) -> Any:  # noqa: ANN401  # ExplicitDag, whose import w
 
     try:
         return decode(ExplicitDag, read_source(path))
-    except (msgspec.ValidationError, msgspec.DecodeError) as exc:
+    except msgspec.DecodeError as exc:
         raise ConfigError(str(path), f"expected an explicit DAG: {exc}") from exc
+    except RecursionError as exc:
+        raise ConfigError(str(path), "expected an explicit DAG: nested too deeply") from exc
 
 
 def analyse(

@@ -101,8 +101,19 @@ def _if_there(name: str) -> Path | None:
     return path if path.exists() else None
 
 
+def _without_secrets(_logger: object, _method: str, line: dict[str, Any]) -> dict[str, Any]:
+    from pml.domain.sanitising import redact_text
+
+    return {
+        name: redact_text(value) if isinstance(value, str) else value
+        for name, value in line.items()
+    }
+
+
 def _configure_log(level: str) -> None:
-    """Structured log lines on stderr, from ``PML_LOG`` on.
+    """Structured log lines on stderr, from ``PML_LOG`` on; without secrets (ST-5).
+
+    Tracebacks come without the values of variables, which structlog shows by default.
 
     Raises:
         ConfigError: `PML_LOG` is no level.
@@ -117,7 +128,15 @@ def _configure_log(level: str) -> None:
     if level.lower() not in LOG_LEVELS:
         message = f"found {level!r}; expected one of: {', '.join(LOG_LEVELS)}"
         raise ConfigError("PML_LOG", message)
+    processors: list[Any] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=False),
+        structlog.processors.format_exc_info,
+        _without_secrets,
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+    ]
     structlog.configure(
+        processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )

@@ -1,5 +1,6 @@
 """The two streams: results on stdout, everything else on stderr."""
 
+import os
 import shutil
 import sys
 
@@ -27,6 +28,9 @@ def result_json(record: object) -> None:
 
 
 def note(text: str) -> None:
-    """Progress, or an error."""
-    sys.stderr.write(text.rstrip("\n") + "\n")
-    sys.stderr.flush()
+    """Progress, or an error; where nobody reads it (`2>&1 | head`), the work goes on."""
+    try:
+        sys.stderr.write(text.rstrip("\n") + "\n")
+        sys.stderr.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

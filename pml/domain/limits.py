@@ -22,6 +22,8 @@ class Limits(Record, frozen=True, kw_only=True):
     """Per run; further calls wait their turn in the broker."""
     timers_per_run: int = 10_000
     """``setTimeout`` and ``setInterval``; as for calls."""
+    records_per_run: int = 200_000
+    """In the log: calls, decisions, timers.  A loop stays far below: one place tells 1,000 times."""
     call_timeout_s: float = 60.0
     """Of one call; ``callTimeoutS`` in mcp.json sets it for a server."""
     connect_timeout_s: float = 30.0
@@ -40,5 +42,9 @@ class Limits(Record, frozen=True, kw_only=True):
     """How long the whole results of a run, and its log, are kept after it ended."""
     preview_chars: int = 240
     """Of each result in an answer; ``pml trace RUN --task CALL`` shows the whole."""
+    message_chars: int = 10_000
+    """Of an error or a warning, and of an intent."""
+    warnings_per_run: int = 100
+    """Further ones are counted."""
     trace_value_bytes: int = 10_000
     """Larger values are cut out of traces (ST-5); the whole stays in the task results."""

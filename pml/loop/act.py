@@ -7,8 +7,11 @@ happens after that is in the log first.
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import structlog
 
 from pml.domain import events
 from pml.domain.ledger import Ledger
@@ -18,20 +21,26 @@ from pml.domain.program import Program
 from pml.domain.record import JsonText, encode
 from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse
 from pml.domain.run import Run, RunProgram, RunState
+from pml.domain.sanitising import redact_text
 from pml.domain.structure import ANY_TOOL, StaticStructure
 from pml.domain.trace import ExecutionTrace
-from pml.errors import SandboxError, StoreError
+from pml.errors import PmlError, SandboxError, StoreError
 from pml.loop.answer import answer, approval_error
 from pml.loop.close import History, close, trace_of
 from pml.loop.ports import Sandboxes, Servers
 from pml.loop.prepare import Prepared, Refusal, examine, prepare
 from pml.runtime.broker import Broker, JudgesTools, RunPlan
-from pml.runtime.ending import Ending, reason_of, store_lost
+from pml.runtime.ending import Ending, internal_error, reason_of, store_lost
 from pml.runtime.log_writer import LogWriter
 from pml.runtime.sandbox.module import module_text
 from pml.runtime.sandbox.protocol import StartInput
 from pml.store.ports import Store
 
+T = TypeVar("T")
+_log = structlog.get_logger(__name__)
+
+COMES_BACK_S = 1.0
+"""A crashed embedded server is back in less."""
 UNKNOWN_TOOL = "the code calls a tool that is known only when it runs"
 
 
@@ -98,7 +107,7 @@ class Act:
         run = Run(
             id=self.entropy.run_id(),
             user_id=self.user_id,
-            intent=request.intent,
+            intent=redact_text(request.intent),
             state=RunState.APPROVAL_REQUIRED if approvals else RunState.RUNNING,
             source_hash=program.source_hash(),
             owner=self.owner,
@@ -158,12 +167,6 @@ class _Attempt:
         log = LogWriter(act.store.run_log, self.run.id, ledger)
         act.servers.connect_soon({tool.partition(":")[0] for tool in self.structure.tools()})
         async with act.sandboxes.checkout() as sandbox:
-            await act.store.runs.create(self.run, self.kept)
-            act.emit(
-                events.RunStarted(
-                    run_id=self.run.id, at_ms=self.run.created_at_ms, intent=self.run.intent
-                )
-            )
             broker = Broker(
                 plan=self._plan(),
                 sandbox=sandbox,
@@ -174,22 +177,34 @@ class _Attempt:
                 emit=act.emit,
                 limits=act.limits,
             )
-            started = time.perf_counter()
             try:
-                ending = await broker.run()
+                await finished(act.store.runs.create(self.run, self.kept))
+                started = time.perf_counter()
+                ending = await self._run(broker)
             except asyncio.CancelledError:
-                state = RunState.IN_DOUBT if ledger.in_doubt else RunState.CANCELLED
-                await asyncio.shield(self._close(Ending(state=state), ledger, log))
+                await self._close_cancelled(ledger, log)
                 raise
-            except StoreError as exc:
-                ending = store_lost(exc, ledger)
         wall_ms = (time.perf_counter() - started) * 1000
         try:
-            trace = await self._close(ending, ledger, log)
+            trace = await finished(self._close_again(ending, ledger, log))
         except StoreError as exc:
             ending = store_lost(exc, ledger)
             trace = self._trace(ending, ledger)
+            self._say_end(ending, act.entropy.now_ms())
         return self._answer(ending, trace, wall_ms, tuple(broker.warnings))
+
+    async def _run(self, broker: Broker) -> Ending:
+        """The program's end, whatever happens on the way; only cancellation passes."""
+        self.act.emit(
+            events.RunStarted(
+                run_id=self.run.id, at_ms=self.run.created_at_ms, intent=self.run.intent
+            )
+        )
+        try:
+            return await broker.run()
+        except Exception as exc:  # noqa: BLE001  # the border: a run never stays without an end
+            _log.exception("run_failed", run=self.run.id)
+            return internal_error(exc, broker.ledger)
 
     def _plan(self) -> RunPlan:
         return RunPlan(
@@ -206,10 +221,29 @@ class _Attempt:
             timeout_ms=self.request.timeout_ms,
         )
 
+    async def _close_again(self, ending: Ending, ledger: Ledger, log: LogWriter) -> ExecutionTrace:
+        """Close the run; once more where the database fell over just now and is coming back."""
+        started = time.perf_counter()
+        try:
+            return await self._close(ending, ledger, log)
+        except StoreError:
+            if time.perf_counter() - started > COMES_BACK_S:
+                raise
+        await asyncio.sleep(COMES_BACK_S)
+        return await self._close(ending, ledger, log)
+
+    async def _close_cancelled(self, ledger: Ledger, log: LogWriter) -> None:
+        state = RunState.IN_DOUBT if ledger.in_doubt else RunState.CANCELLED
+        try:
+            await finished(self._close(Ending(state=state), ledger, log))
+        except PmlError:  # must not replace the cancellation; recovery closes the run
+            _log.exception("cancelled_run_not_closed", run=self.run.id)
+
     async def _close(self, ending: Ending, ledger: Ledger, log: LogWriter) -> ExecutionTrace:
         await log.commit()
         act, now_ms = self.act, self.act.entropy.now_ms()
-        trace = self._trace(ending, ledger)
+        # in a thread: looking through 10 MB for secrets takes seconds
+        trace = await asyncio.to_thread(self._trace, ending, ledger)
         await close(
             act.store.runs,
             act.store.traces,
@@ -219,7 +253,11 @@ class _Attempt:
             now_ms=now_ms,
             limits=act.limits,
         )
-        act.emit(
+        self._say_end(ending, now_ms)
+        return trace
+
+    def _say_end(self, ending: Ending, now_ms: int) -> None:
+        self.act.emit(
             events.RunEnd(
                 run_id=self.run.id,
                 at_ms=now_ms,
@@ -227,7 +265,6 @@ class _Attempt:
                 duration_ms=float(now_ms - self.run.created_at_ms),
             )
         )
-        return trace
 
     def _trace(self, ending: Ending, ledger: Ledger) -> ExecutionTrace:
         return trace_of(
@@ -257,6 +294,18 @@ class _Attempt:
             ledger=ledger,
             arguments=self.kept.arguments,
         )
+
+
+async def finished(work: Coroutine[Any, Any, T]) -> T:
+    """Do ``work`` to its end, also when cancelled meanwhile; the cancellation goes on then."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.warning("failed_while_cancelled", exc_info=error)
+        raise
 
 
 def _json_object(values: dict[str, JsonText]) -> JsonText:

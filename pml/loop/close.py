@@ -1,5 +1,6 @@
 """Writing down how a run stands, and reading it back: its state, log and trace."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +11,10 @@ from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.record import JsonText, decode
 from pml.domain.run import Run, RunState
+from pml.domain.sanitising import preview
 from pml.domain.structure import StaticStructure
 from pml.domain.trace import ExecutionTrace
+from pml.errors import RunStateError
 from pml.runtime.recorder import dependencies, full_results, project
 from pml.store.ports import Runs, Store, Traces
 
@@ -83,16 +86,23 @@ async def close(
         RunStateError: the run has been moved meanwhile.
         StoreError: the database is lost; the run is found as interrupted later.
     """
+    reason = preview(reason, limits.message_chars)
     if not trace.state.final:
-        await runs.move(trace.run_id, trace.state, reason=reason, now_ms=now_ms)
+        try:
+            await runs.move(trace.run_id, trace.state, reason=reason, now_ms=now_ms)
+        except RunStateError as exc:
+            if exc.state != trace.state:  # else it is the answer to a first try that was lost
+                raise
         return
+    results = await asyncio.to_thread(full_results, history.ledger)
+    edges = await asyncio.to_thread(dependencies, history.structure, history.ledger)
     await traces.finish(
         trace.run_id,
         trace.state,
         reason=reason,
         now_ms=now_ms,
         trace=trace,
-        results=full_results(history.ledger),
-        dependencies=dependencies(history.structure, history.ledger),
+        results=results,
+        dependencies=edges,
         result_expires_at_ms=now_ms + limits.result_ttl_s * 1000,
     )

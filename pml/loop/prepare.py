@@ -7,10 +7,12 @@ what is known does not have the tool.
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pml.analysis.analyse import analyse, referenced_servers
 from pml.analysis.dag import compile_dag
 from pml.analysis.parameters import bind
+from pml.domain.json_text import flaw
 from pml.domain.limits import Limits
 from pml.domain.program import Diagnostic, Program, Severity
 from pml.domain.record import JsonText, encode
@@ -112,17 +114,39 @@ def _problem(request: ExecuteRequest, limits: Limits) -> str | None:
     """What is wrong with the request itself, or None."""
     if not request.intent.strip():
         return "intent: expected a few words that say what the code is for, got nothing"
+    if len(request.intent) > limits.message_chars:
+        return f"intent: {len(request.intent)} characters, the limit is {limits.message_chars}"
+    if not _is_unicode(request.intent):
+        return "intent: expected text, found bytes that are none"
     if (request.code is None) == (request.dag is None):
         return "expected exactly one of code and dag"
     if not 0 < request.timeout_ms <= limits.max_timeout_ms:
         return f"timeout: expected 1 to {limits.max_timeout_ms} ms, got {request.timeout_ms}"
-    size = len(encode(request.args))
-    if size > limits.arguments_bytes:
+    return _problem_of_args(request.args, limits)
+
+
+def _problem_of_args(args: Mapping[str, Any], limits: Limits) -> str | None:
+    try:
+        text = encode(args)
+    except (TypeError, ValueError, OverflowError) as exc:
+        return f"args: expected JSON: {exc}"
+    except RecursionError:
+        return f"args: nested deeper than {limits.nesting} levels"
+    if len(text) > limits.arguments_bytes:
         return (
-            f"args: {size} bytes, the limit is {limits.arguments_bytes}: "
+            f"args: {len(text)} bytes, the limit is {limits.arguments_bytes}: "
             "pass a path or an id instead of the data"
         )
-    return None
+    reason = flaw(text.decode(), limits)
+    return None if reason is None else f"args: the value {reason}"
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 async def _catalog(

@@ -6,12 +6,17 @@ never answered is in doubt.  Any other is interrupted, and nothing of it is lost
 
 from collections.abc import Callable
 
+import msgspec
+import structlog
+
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.run import Failed, Run, RunState
-from pml.errors import RunStateError
+from pml.errors import LedgerKeyError, LogOrderError, NotFoundError, RunStateError
 from pml.loop.close import close, read_history, trace_of
 from pml.store.ports import Store
+
+_log = structlog.get_logger(__name__)
 
 
 async def recover(
@@ -20,21 +25,32 @@ async def recover(
     """Close the books of every running run whose owner is gone; returns those runs."""
     orphans = await store.runs.unfinished_of_others(alive)
     for run in orphans:
-        history = await read_history(store, run)
-        state, reason = verdict(history.ledger)
         try:
-            await close(
-                store.runs,
-                store.traces,
-                history,
-                trace_of(history, state, limits=limits, reason=reason),
-                reason=reason,
-                now_ms=now_ms,
-                limits=limits,
-            )
+            await _close_orphan(store, run, now_ms=now_ms, limits=limits)
         except RunStateError:
             continue  # another process recovered it first
     return orphans
+
+
+async def _close_orphan(store: Store, run: Run, *, now_ms: int, limits: Limits) -> None:
+    try:
+        history = await read_history(store, run)
+    except (LedgerKeyError, LogOrderError, NotFoundError, msgspec.DecodeError) as exc:
+        # one run that cannot be read must not keep anybody from all the others
+        _log.warning("run_not_readable", run=run.id, reason=str(exc))
+        reason = f"PML died while it was under way, and its log cannot be read: {exc}"
+        await store.runs.move(run.id, RunState.IN_DOUBT, reason=reason, now_ms=now_ms)
+        return
+    state, reason = verdict(history.ledger)
+    await close(
+        store.runs,
+        store.traces,
+        history,
+        trace_of(history, state, limits=limits, reason=reason),
+        reason=reason,
+        now_ms=now_ms,
+        limits=limits,
+    )
 
 
 def verdict(ledger: Ledger) -> tuple[RunState, str]:

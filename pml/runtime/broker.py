@@ -22,9 +22,9 @@ from pml.domain.limits import Limits
 from pml.domain.permissions import ApprovalMode, Permission
 from pml.domain.response import ExecuteError
 from pml.domain.run import UNKNOWN_SITE, Failed, Issued, Outcome, Returned, RunState
-from pml.domain.sanitising import preview, redact_text
+from pml.domain.sanitising import preview
 from pml.domain.tools import Catalog, Tool
-from pml.errors import PmlError, SandboxError
+from pml.errors import SandboxError, StoreError
 from pml.runtime.calls import Answered, Caller, CallsTools, Unknown
 from pml.runtime.ending import (
     Ending,
@@ -33,6 +33,7 @@ from pml.runtime.ending import (
     limit_error,
     reason_of,
     settlement,
+    store_lost,
 )
 from pml.runtime.log_writer import LogWriter
 from pml.runtime.sandbox import protocol
@@ -74,7 +75,13 @@ class _TimerDue:
     timer: int
 
 
-_Message = protocol.Turn | Answered | Unknown | _TimerDue | PmlError
+@dataclass(frozen=True, slots=True)
+class _Broke:
+    call: int
+    error: Exception
+
+
+_Message = protocol.Turn | Answered | Unknown | _TimerDue | _Broke | Exception
 
 
 @dataclass(slots=True)
@@ -98,6 +105,7 @@ class Broker:
     _calls: "dict[int, asyncio.Task[None]]" = field(default_factory=dict)
     _timers: dict[int, asyncio.TimerHandle] = field(default_factory=dict)
     _ending: Ending | None = None
+    _warnings: int = 0
     _caller: Caller = field(init=False)
 
     def __post_init__(self) -> None:
@@ -115,8 +123,10 @@ class Broker:
         On return, and on cancellation, the sandbox is dead and no call is under way; the
         log may hold records that are not committed yet.
 
+        Where the log is lost, nothing more is sent, and what was sent is still awaited.
+
         Raises:
-            StoreError: the log is lost; what was sent and what not is in the log until then.
+            Exception: whatever nobody expected of a call or of the sandbox's messages.
         """
         reader = asyncio.create_task(self._read_turns())
         try:
@@ -137,7 +147,7 @@ class Broker:
         try:
             while True:
                 self._inbox.put_nowait(await self.sandbox.turn())
-        except SandboxError as exc:
+        except Exception as exc:  # noqa: BLE001  # handed on: here nobody would see it
             self._inbox.put_nowait(exc)
 
     def _handle(self, message: _Message) -> None:
@@ -152,9 +162,14 @@ class Broker:
                 self._end(RunState.IN_DOUBT, doubt_error(self.ledger, message))
             case _TimerDue(timer=timer):
                 self._fire(timer)
+            case _Broke(call=call, error=StoreError() as error):
+                self._calls.pop(call, None)
+                self._end(RunState.ERROR, store_lost(error, self.ledger).error)
+            case _Broke(error=error):
+                raise error
             case SandboxError():
                 self._end(RunState.ERROR, ExecuteError(code="sandbox", message=str(message)))
-            case PmlError():
+            case Exception():
                 raise message
 
     def _handle_item(self, item: protocol.TurnItem) -> None:
@@ -164,7 +179,7 @@ class Broker:
             case protocol.DecisionMade(site=site, outcome=outcome):
                 self._note_decision(site, outcome)
             case protocol.SiteReached(site=site):
-                if self._ending is None:
+                if self._may_record():
                     self.ledger.reach(site, self.now_ms())
             case protocol.TimerSet(timer=timer, delay_ms=delay_ms):
                 self._set_timer(timer, delay_ms)
@@ -172,7 +187,7 @@ class Broker:
                 if handle := self._timers.pop(timer, None):
                     handle.cancel()
             case protocol.UnhandledRejection(message=message):
-                self.warnings.append(f"unhandled promise rejection: {redact_text(message)}")
+                self._warn(f"unhandled promise rejection: {message}")
             case protocol.ProgramReturned() | protocol.ProgramThrew():
                 self._settle(item)
 
@@ -181,7 +196,7 @@ class Broker:
     def _issue(self, item: protocol.CallIssued) -> None:
         tool_id = f"{item.server}:{item.tool}"
         if self._ending is not None:
-            self.warnings.append(f"a call of {tool_id} after the program had settled was refused")
+            self._warn(f"a call of {tool_id} after the program had ended was refused")
             return
         tool = self.plan.catalog.find(tool_id)
         permission = self.plan.permissions.of(tool or Tool(server=item.server, name=item.tool))
@@ -230,20 +245,26 @@ class Broker:
 
         try:
             self._inbox.put_nowait(await self._caller.perform(issued, on_start))
-        except PmlError as exc:
-            self._inbox.put_nowait(exc)
+        except Exception as exc:  # noqa: BLE001  # handed on: here nobody would see it
+            self._inbox.put_nowait(_Broke(issued.call, exc))
 
     def _deliver(self, answer: Answered) -> None:
         """Hand an outcome to the code, or to the log alone when the code waits no more."""
+        if self._ending is not None:
+            self._hold(answer)
+            return
         self._calls.pop(answer.call, None)
         issued = self.ledger.calls[answer.call].issued
         now_ms = self.now_ms()
-        if self._ending is None:
-            record = self.ledger.deliver(answer.call, answer.outcome, now_ms, answer.duration_ms)
-            self.sandbox.deliver(_input(issued, answer.outcome, record.at_ms))
-        else:
-            self.ledger.hold(answer.call, answer.outcome, now_ms, answer.duration_ms)
+        record = self.ledger.deliver(answer.call, answer.outcome, now_ms, answer.duration_ms)
+        self.sandbox.deliver(_input(issued, answer.outcome, record.at_ms))
         self.emit(self._task_end(issued, answer, now_ms))
+
+    def _hold(self, answer: Answered) -> None:
+        self._calls.pop(answer.call, None)
+        now_ms = self.now_ms()
+        self.ledger.hold(answer.call, answer.outcome, now_ms, answer.duration_ms)
+        self.emit(self._task_end(self.ledger.calls[answer.call].issued, answer, now_ms))
 
     def _task_end(self, issued: Issued, answer: Answered, now_ms: int) -> events.TaskEnd:
         outcome, chars = answer.outcome, self.limits.preview_chars
@@ -254,14 +275,16 @@ class Broker:
             tool=issued.tool,
             success=isinstance(outcome, Returned),
             duration_ms=round(answer.duration_ms, 3),
-            result=preview(outcome.value, chars) if isinstance(outcome, Returned) else None,
+            result=preview(msgspec.json.decode(outcome.value), chars)
+            if isinstance(outcome, Returned)
+            else None,
             error=preview(outcome.message, chars) if isinstance(outcome, Failed) else None,
         )
 
     # -- decisions and timers ----------------------------------------------------------
 
     def _note_decision(self, site: str, outcome: str) -> None:
-        if self._ending is not None:
+        if not self._may_record():
             return
         now_ms = self.now_ms()
         self.ledger.decide(site, outcome, now_ms)
@@ -285,8 +308,23 @@ class Broker:
     def _fire(self, timer: int) -> None:
         if self._timers.pop(timer, None) is None or self._ending is not None:
             return  # cleared while the message lay in the inbox
+        if not self._may_record():
+            return
         record = self.ledger.timer_fired(timer, self.now_ms())
         self.sandbox.fire(protocol.FireInput(timer=timer, now_ms=record.at_ms))
+
+    def _may_record(self) -> bool:
+        """Whether the log takes one more; ends the run that filled it."""
+        if self._ending is None and len(self.ledger.records) >= self.limits.records_per_run:
+            self._end(RunState.ERROR, limit_error(self.limits))
+        return self._ending is None
+
+    def _warn(self, text: str) -> None:
+        self._warnings += 1
+        if self._warnings <= self.limits.warnings_per_run:
+            self.warnings.append(preview(text, self.limits.message_chars))
+        elif self._warnings == self.limits.warnings_per_run + 1:
+            self.warnings.append(f"further warnings were left out (after {len(self.warnings)})")
 
     # -- the end -----------------------------------------------------------------------
 
@@ -296,7 +334,8 @@ class Broker:
         outcome, self._ending = settlement(item, self.limits)
         self.ledger.settle(outcome, self.now_ms())
         if isinstance(item, protocol.ProgramReturned):
-            self.warnings.extend(f"{path} is no JSON number and became null" for path in item.lossy)
+            for path in item.lossy:
+                self._warn(f"{path} is no JSON number and became null")
         self._clear_timers()
 
     def _end(
@@ -339,6 +378,10 @@ class Broker:
             with suppress(asyncio.CancelledError):
                 await task
         self._calls.clear()
+        while not self._inbox.empty():  # answers that came in the last moment are no doubts
+            message = self._inbox.get_nowait()
+            if isinstance(message, Answered):
+                self._hold(message)
 
 
 def _input(issued: Issued, outcome: Outcome, now_ms: int) -> protocol.DeliverInput:

@@ -21,6 +21,7 @@ ATTEMPTS = 3
 """A server that fails three times in a row is down, not busy."""
 BACK_OFF_S = (0.1, 0.5)
 """Before the second and the third attempt: a restarting stdio server takes about half a second."""
+NOT_SENT = Failed(code="not_sent", message="the run ended before the request was sent")
 
 
 class CallsTools(Protocol):
@@ -101,7 +102,12 @@ class Caller:
         server, _ = _split(issued.tool)
         await self._upstreams.ready(server)
         self._ledger.attempt(issued.call, self._now_ms())
-        await self._log.commit()
+        try:
+            await self._log.commit()
+        except BaseException:
+            # whatever ends the run here, this request was not sent: no doubt about a write
+            self._ledger.hold(issued.call, NOT_SENT, self._now_ms())
+            raise
 
 
 def _split(tool_id: str) -> tuple[str, str]:

@@ -47,7 +47,7 @@ def settlement(
         message = f"{item.name}: {item.message}" if item.name else item.message
         return _failure(
             item.code or "program_error",
-            message,
+            _shortened(message, limits),
             line=item.line,
             data={"tool": item.tool} if item.tool else None,
         )
@@ -59,6 +59,11 @@ def settlement(
             "return a summary, or write the data with a tool",
         )
     return Returned(value=item.value), Ending(state=RunState.SUCCESS, result=item.value)
+
+
+def _shortened(message: str, limits: Limits) -> str:
+    rest = len(message) - limits.message_chars
+    return f"{message[: limits.message_chars]}... ({rest} more characters)" if rest > 0 else message
 
 
 def _failure(
@@ -98,6 +103,19 @@ def limit_error(limits: Limits) -> ExecuteError:
     """The program is too busy for one run."""
     return ExecuteError(
         code="limit",
-        message=f"the program made more than {limits.calls_per_run} calls or set more "
-        f"than {limits.timers_per_run} timers: split it into several runs",
+        message=f"the program made more than {limits.calls_per_run} calls, set more "
+        f"than {limits.timers_per_run} timers or left more than {limits.records_per_run} records "
+        "in the log: split it into several runs",
+    )
+
+
+def internal_error(error: Exception, ledger: Ledger) -> Ending:
+    """Something happened that PML does not know; what it was is in PML's log."""
+    message = (
+        f"PML itself failed ({type(error).__name__}): its log on stderr says where. "
+        "The run was stopped"
+    )
+    return Ending(
+        state=RunState.IN_DOUBT if ledger.in_doubt else RunState.ERROR,
+        error=ExecuteError(code="internal", message=message),
     )

@@ -18,6 +18,9 @@ class AppendsRecords(Protocol):
     async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
         """Append in one commit."""
 
+    async def read(self, run_id: str) -> Sequence[LogRecord]:
+        """What is committed."""
+
 
 class LogWriter:
     """The log of one run on its way to the store.
@@ -31,6 +34,8 @@ class LogWriter:
         self._ledger = ledger
         self._durable = len(ledger.records)  # a ledger starts with what the store has
         self._append: asyncio.Task[None] | None = None
+        self._unsure = False
+        """Whether an append failed: the store may hold its records all the same."""
 
     async def commit(self) -> None:
         """Return when every record made so far is committed.
@@ -48,6 +53,13 @@ class LogWriter:
             await asyncio.shield(self._append)
 
     async def _append_next(self) -> None:
+        if self._unsure:
+            self._durable = len(await self._log.read(self._run_id))
+            self._unsure = False
         batch = self._ledger.records[self._durable :]
-        await self._log.append(self._run_id, batch)
+        try:
+            await self._log.append(self._run_id, batch)
+        except BaseException:
+            self._unsure = True
+            raise
         self._durable += len(batch)

@@ -23,7 +23,7 @@ from pml.domain.run import (
     Run,
     Undelivered,
 )
-from pml.domain.sanitising import for_trace, redact, redact_text
+from pml.domain.sanitising import for_trace, preview, redact, redact_text
 from pml.domain.structure import EdgeType, Evidence, Join, StaticStructure, Task
 from pml.domain.trace import (
     BranchDecision,
@@ -62,7 +62,7 @@ def project(
         success=run.state == "success",
         state=run.state,
         duration_ms=float(ended_at_ms - run.created_at_ms),
-        error_message=redact_text(message) if message else None,
+        error_message=preview(message, limits.message_chars) if message else None,
         executed_path=executed_path(structure, ledger),
         decisions=tuple(
             BranchDecision(node_id=record.site, outcome=record.outcome)
@@ -119,7 +119,7 @@ def _task_result(call: CallState, duration_ms: float, limits: Limits) -> TaskRes
         if isinstance(outcome, Returned)
         else None,
         success=isinstance(outcome, Returned),
-        error=redact_text(failed.message) if failed else doubt,
+        error=preview(failed.message, limits.message_chars) if failed else doubt,
         error_code=failed.code if failed else ("in_doubt" if doubt else None),
         started_at_ms=call.started_at_ms or issued.at_ms,
         duration_ms=round(duration_ms, 3),

@@ -18,6 +18,7 @@ import platformdirs
 from pml.domain.events import Event
 from pml.domain.limits import Limits
 from pml.domain.record import Record
+from pml.errors import ConfigError
 from pml.loop.act import Act, Entropy
 from pml.loop.recover import recover
 from pml.runtime.owner import alive, this_process
@@ -57,7 +58,15 @@ def settings_from_env(
     permissions: Path | None = None,
     data_dir: Path | None = None,
 ) -> Settings:
-    """Settings from ``PML_DATA_DIR``, ``PML_DATABASE_URL`` and ``PML_USER``; arguments win."""
+    """Settings from ``PML_DATA_DIR``, ``PML_DATABASE_URL`` and ``PML_USER``; arguments win.
+
+    Raises:
+        ConfigError: ``PML_USER`` is no text.
+    """
+    user_id = env.get("PML_USER") or "local"
+    if not user_id.isprintable():
+        message = f"found {user_id!r}; expected printable text"
+        raise ConfigError("PML_USER", message)  # noqa: EM101  # the variable, not a message
     named = env.get("PML_DATA_DIR")
     default = Path(named) if named else platformdirs.user_data_path("pml")
     return Settings(
@@ -65,7 +74,7 @@ def settings_from_env(
         database_url=env.get("PML_DATABASE_URL") or None,
         config=config,
         permissions=permissions,
-        user_id=env.get("PML_USER") or "local",
+        user_id=user_id,
     )
 
 

@@ -22,6 +22,8 @@ class SlowLog:
         self.gate.set()
         self.entered = asyncio.Event()
         self.broken = False
+        self.deaf = False
+        """Appends, and loses the connection before it can say so."""
 
     async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
         assert run_id == "run"
@@ -31,6 +33,13 @@ class SlowLog:
             message = "the database is gone"
             raise StoreError(message)
         self.batches.append(tuple(records))
+        if self.deaf:
+            message = "the connection was lost"
+            raise StoreError(message)
+
+    async def read(self, run_id: str) -> Sequence[LogRecord]:
+        assert run_id == "run"
+        return self.records
 
     @property
     def records(self) -> list[LogRecord]:
@@ -95,3 +104,17 @@ async def test_a_failed_append_reaches_every_waiter_and_loses_nothing() -> None:
     log.broken = False
     await writer.commit()
     assert log.records == ledger.records
+
+
+async def test_an_append_whose_answer_was_lost_is_not_repeated() -> None:
+    log, ledger = SlowLog(), Ledger()
+    writer = LogWriter(log, "run", ledger)
+    log.deaf = True
+    reach(ledger, 3)
+    with pytest.raises(StoreError):
+        await writer.commit()
+    log.deaf = False
+    reach(ledger, 1)
+    await writer.commit()
+    assert log.records == ledger.records
+    assert [len(batch) for batch in log.batches] == [3, 1]
