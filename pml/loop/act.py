@@ -7,8 +7,9 @@ happens after that is in the log first.
 import asyncio
 import json
 import time
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
@@ -24,7 +25,7 @@ from pml.domain.run import Run, RunProgram, RunState
 from pml.domain.sanitising import redact_text
 from pml.domain.structure import ANY_TOOL, StaticStructure
 from pml.domain.trace import ExecutionTrace
-from pml.errors import PmlError, SandboxError, StoreError
+from pml.errors import NotFoundError, PmlError, RunStateError, SandboxError, StoreError
 from pml.loop.answer import answer, approval_error
 from pml.loop.close import History, close, trace_of
 from pml.loop.ports import Sandboxes, Servers
@@ -67,6 +68,8 @@ class Act:
     owner: str
     """Names this process in the runs that it runs."""
     emit: Callable[[events.Event], None]
+    unclosed: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict)
+    """How to close each run whose end the database could not take; done before the next run."""
 
     async def execute(self, request: ExecuteRequest) -> ExecuteResponse:
         """Run one request to its end, or to the point where someone is asked.
@@ -82,12 +85,24 @@ class Act:
                 return ExecuteResponse(
                     status=RunState.ERROR, error=prepared.error, diagnostics=prepared.diagnostics
                 )
+            await self._close_the_unclosed()
             return await self._execute(request, prepared)
         except StoreError as exc:
             error = ExecuteError(code="store_unavailable", message=str(exc))
         except SandboxError as exc:
             error = ExecuteError(code="sandbox_unavailable", message=str(exc))
         return ExecuteResponse(status=RunState.ERROR, error=error)
+
+    async def _close_the_unclosed(self) -> None:
+        for run_id in list(self.unclosed):
+            close_it = self.unclosed.pop(run_id)
+            try:
+                await close_it()
+            except StoreError:
+                self.unclosed[run_id] = close_it
+                return
+            except (RunStateError, NotFoundError):
+                _log.info("closed_by_another_process", run=run_id)
 
     async def analyse(self, source: str) -> Program:
         """What the program would do; nothing runs, and servers are only listed.
@@ -190,7 +205,8 @@ class _Attempt:
         except StoreError as exc:
             ending = store_lost(exc, ledger)
             trace = self._trace(ending, ledger)
-            self._say_end(ending, act.entropy.now_ms())
+            act.unclosed[self.run.id] = partial(self._close, ending, ledger, log)
+        self._say_end(ending)
         return self._answer(ending, trace, wall_ms, tuple(broker.warnings))
 
     async def _run(self, broker: Broker) -> Ending:
@@ -236,8 +252,10 @@ class _Attempt:
         state = RunState.IN_DOUBT if ledger.in_doubt else RunState.CANCELLED
         try:
             await finished(self._close(Ending(state=state), ledger, log))
-        except PmlError:  # must not replace the cancellation; recovery closes the run
+        except PmlError:  # must not replace the cancellation
             _log.exception("cancelled_run_not_closed", run=self.run.id)
+            self.act.unclosed[self.run.id] = partial(self._close, Ending(state=state), ledger, log)
+        self._say_end(Ending(state=state))
 
     async def _close(self, ending: Ending, ledger: Ledger, log: LogWriter) -> ExecutionTrace:
         await log.commit()
@@ -253,10 +271,10 @@ class _Attempt:
             now_ms=now_ms,
             limits=act.limits,
         )
-        self._say_end(ending, now_ms)
         return trace
 
-    def _say_end(self, ending: Ending, now_ms: int) -> None:
+    def _say_end(self, ending: Ending) -> None:
+        now_ms = self.act.entropy.now_ms()
         self.act.emit(
             events.RunEnd(
                 run_id=self.run.id,

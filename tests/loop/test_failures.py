@@ -44,13 +44,13 @@ class FailingLog:
 
     def __init__(self, log: RunLog, appends: int) -> None:
         self._log = log
-        self._left = appends
+        self.left = appends
 
     async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
-        if self._left == 0:
+        if self.left == 0:
             message = "the database was lost"
             raise StoreError(message)
-        self._left -= 1
+        self.left -= 1
         await self._log.append(run_id, records)
 
     async def read(self, run_id: str) -> tuple[LogRecord, ...]:
@@ -120,6 +120,23 @@ async def test_a_lost_log_stops_the_run_and_leaves_no_doubt_about_what_was_not_s
     assert (answer.status, answer.error.code) == ("error", "store_unavailable")
     assert (len(outside.requests), answer.in_doubt) == (appends, ())
     assert isinstance(events[-1], RunEnd)
+
+
+async def test_a_run_whose_end_could_not_be_kept_is_closed_before_the_next_one(
+    act: Act, outside: Outside
+) -> None:
+    outside.offer("fs:write", echo)
+    log = FailingLog(act.store.run_log, 1)
+    failing = with_store(act, run_log=log)
+    code = "await mcp.fs.write({}); await mcp.fs.write({});"
+    answer = await failing.execute(ExecuteRequest(intent="x", code=code))
+    assert answer.workflow_id is not None
+    assert (await act.store.runs.get(answer.workflow_id)).state is RunState.RUNNING
+    log.left = 100
+    await failing.execute(ExecuteRequest(intent="x", code="return 1"))
+    run = await act.store.runs.get(answer.workflow_id)
+    assert (run.state, "database" in run.reason) == (RunState.ERROR, True)
+    assert len(await act.store.traces.of_run(run.id)) == 1
 
 
 async def test_what_was_sent_before_the_log_was_lost_is_still_awaited(
