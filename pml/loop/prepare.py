@@ -95,10 +95,11 @@ async def examine(
         StoreError: the database is lost.
     """
     catalog, unavailable = await _catalog(source, schemas, servers)
-    program = analyse(source, catalog, limits=limits)
+    # in a thread: a source of 1 MB takes seconds, and other runs go on meanwhile
+    program = await asyncio.to_thread(analyse, source, catalog, limits=limits)
     if any(d.code == "unknown-tool" for d in program.errors):  # perhaps it is new
         catalog, unavailable = await _catalog(source, schemas, servers, refresh=True)
-        program = analyse(source, catalog, limits=limits)
+        program = await asyncio.to_thread(analyse, source, catalog, limits=limits)
     return Examined(program=program, catalog=catalog, unavailable=unavailable)
 
 
