@@ -17,7 +17,7 @@ demo: .venv/demo.stamp ## run a program on three real MCP servers, over this che
 	@.venv/bin/pml demo
 
 test: .venv/dev.stamp ## run all tests
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest -n 2 --dist loadfile
 
 lint: .venv/dev.stamp ## ruff, mypy and the import contracts
 	.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports

@@ -1,7 +1,6 @@
 """What is said about a program before it runs (SA-7)."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 
 from pml.analysis.calls import Calls, Kind, Site
 from pml.analysis.globals import ABSENT, RESERVED, SHIM
@@ -9,6 +8,7 @@ from pml.analysis.literals import key_name
 from pml.analysis.schemas import violations
 from pml.analysis.scope import Scopes
 from pml.analysis.syntax import Source, Syntax, bare
+from pml.domain.nearest import did_you_mean
 from pml.domain.program import Diagnostic, Severity
 from pml.domain.structure import ANY_TOOL, Argument
 from pml.domain.tools import Catalog
@@ -147,13 +147,12 @@ def report_calls(
             message = "which tool this calls cannot be known before it runs: it needs approval"
             report.warn(site.expression, "dynamic-tool", message)
         elif site.handle.server not in catalog.servers:
-            message = (
-                f"no server {handle.server!r}{_or(catalog.nearest_servers(handle.server or ''))}"
-            )
+            hint = did_you_mean(handle.server or "", catalog.servers)
+            message = f"no server {handle.server!r}{hint}"
             report.error(site.expression, "unknown-server", message)
         elif (tool := catalog.find(handle.tool)) is None:
-            near = catalog.nearest_tools(handle.server or "", handle.name or "")
-            message = f"server {handle.server!r} has no tool {handle.name!r}{_or(near)}"
+            hint = did_you_mean(handle.name or "", catalog.tools_of(handle.server or ""))
+            message = f"server {handle.server!r} has no tool {handle.name!r}{hint}"
             report.error(site.expression, "unknown-tool", message)
         elif site.call is not None:
             for code, name, message in violations(tool, arguments[site]):
@@ -182,15 +181,6 @@ def report_flow(
     for node in unawaited:
         message = "nothing waits for this call: put `await` before it, or its failure is lost"
         report.warn(node, "unawaited-call", message)
-
-
-def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """At most three names that look like ``name``, best first."""
-    return get_close_matches(name, list(known), n=3, cutoff=0.4)
-
-
-def _or(near: list[str]) -> str:
-    return f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
 
 
 def errors_first(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:

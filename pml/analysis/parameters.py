@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pml.analysis.diagnose import nearest
 from pml.analysis.inputs import first_use, inputs
 from pml.analysis.scope import Scopes
 from pml.analysis.syntax import Source
+from pml.domain.nearest import did_you_mean
 from pml.domain.program import Diagnostic, Program, Severity
 from pml.domain.record import JsonText
 
@@ -39,8 +39,7 @@ def bind(
         if name not in args and name not in read.optional
     ]
     for name in extra if not read.whole else []:
-        near = nearest(name, program.structure.parameters)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        hint = did_you_mean(name, program.structure.parameters)
         message = f"the code does not use the argument {name!r}{hint}"
         found.append(_say(Severity.WARNING, "unknown-parameter", message, text=name))
     return bound, tuple(found)
@@ -48,11 +47,8 @@ def bind(
 
 def _missing(name: str, args: Mapping[str, Any], source: Source, scopes: Scopes) -> Diagnostic:
     declared = {known for table in scopes.tables.values() for known in table}
-    given = nearest(name, args)
-    near = given or nearest(name, sorted(declared))
-    message = f"{name!r} has no value: it is neither declared in the code nor given in args"
-    if near:
-        message += f"; did you mean {' or '.join(map(repr, near))}?"
+    hint = did_you_mean(name, args) or did_you_mean(name, sorted(declared))
+    message = f"{name!r} has no value: it is neither declared in the code nor given in args{hint}"
     use = first_use(source, scopes, name)
     line, column = (1, 1) if use is None else source.position(use.start)
     return _say(Severity.ERROR, "missing-parameter", message, line=line, column=column, text=name)

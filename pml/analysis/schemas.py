@@ -4,11 +4,11 @@ Field matching is by exact name and compatible type: a first cut, see SA-10.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import jsonschema_rs
 
+from pml.domain.nearest import nearest
 from pml.domain.structure import SPREAD, Argument, Coverage, Literal
 from pml.domain.tools import Tool
 
@@ -114,7 +114,7 @@ def _expected(tool: Tool, name: str) -> str:
 
 def _nearest(tool: Tool, name: str) -> str:
     known = list(properties(tool.input_schema))
-    near = get_close_matches(name, known, n=3, cutoff=0.5) or known
+    near = nearest(name, known) or known
     return f"; it has {', '.join(near)}" if near else ""
 
 

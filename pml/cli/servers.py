@@ -90,13 +90,12 @@ async def _of_server(bench: "Workbench", name: str) -> "tuple[Tool, ...]":
 
 
 def _one(wanted: str, found: "list[tuple[Tool, Permission]]") -> "tuple[Tool, Permission]":
-    from difflib import get_close_matches
-
+    from pml.domain.nearest import nearest
     from pml.errors import NotFoundError
 
     for tool, permission in found:
         if tool.id == wanted:
             return tool, permission
-    near = get_close_matches(wanted, [tool.id for tool, _ in found], n=3)
+    near = nearest(wanted, [tool.id for tool, _ in found])
     hint = f"did you mean {', '.join(near)}?" if near else "`pml tools` lists them all"
     raise NotFoundError("tool", wanted, hint)

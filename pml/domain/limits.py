@@ -23,7 +23,7 @@ class Limits(Record, frozen=True, kw_only=True):
     timers_per_run: int = 10_000
     """``setTimeout`` and ``setInterval``; as for calls."""
     records_per_run: int = 200_000
-    """In the log: calls, decisions, timers.  A loop stays far below: one place tells 1,000 times."""
+    """In the log: calls, decisions, timers.  A decision in a loop is told 1,000 times at most."""
     call_timeout_s: float = 60.0
     """Of one call; ``callTimeoutS`` in mcp.json sets it for a server."""
     connect_timeout_s: float = 30.0

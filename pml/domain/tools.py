@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Any
@@ -79,10 +78,6 @@ class Catalog:
         server, _, name = tool_id.partition(":")
         return self.servers.get(server, {}).get(name)
 
-    def nearest_servers(self, name: str) -> list[str]:
-        """At most three server names that look like ``name``, best first."""
-        return get_close_matches(name, list(self.servers), n=3, cutoff=0.5)
-
-    def nearest_tools(self, server: str, name: str) -> list[str]:
-        """At most three tool names of ``server`` that look like ``name``, best first."""
-        return get_close_matches(name, list(self.servers.get(server, {})), n=3, cutoff=0.4)
+    def tools_of(self, server: str) -> Iterable[str]:
+        """Names of the tools of ``server``; none where it is unknown."""
+        return self.servers.get(server, {})

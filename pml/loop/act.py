@@ -30,9 +30,10 @@ from pml.loop.answer import answer, approval_error
 from pml.loop.close import History, close, trace_of
 from pml.loop.ports import Sandboxes, Servers
 from pml.loop.prepare import Prepared, Refusal, examine, prepare
-from pml.runtime.broker import Broker, JudgesTools, RunPlan
+from pml.runtime.broker import Broker
 from pml.runtime.ending import Ending, internal_error, reason_of, store_lost
 from pml.runtime.log_writer import LogWriter
+from pml.runtime.plan import JudgesTools, RunPlan
 from pml.runtime.sandbox.module import module_text
 from pml.runtime.sandbox.protocol import StartInput
 from pml.store.ports import Store

@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from pml.domain.tools import Tool
-from pml.runtime.broker import Sandbox
 from pml.runtime.calls import CallsTools
+from pml.runtime.plan import Sandbox
 
 
 class Servers(CallsTools, Protocol):

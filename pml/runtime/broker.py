@@ -9,21 +9,21 @@ limits at every call, intent before effect, and a stop where an outcome is unkno
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import msgspec
 
 from pml.domain import events
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
+from pml.domain.nearest import did_you_mean
 from pml.domain.permissions import ApprovalMode, Permission
 from pml.domain.response import ExecuteError
-from pml.domain.run import UNKNOWN_SITE, Failed, Issued, Outcome, Returned, RunState
+from pml.domain.run import UNKNOWN_SITE, Failed, Issued, Returned, RunState
 from pml.domain.sanitising import preview
-from pml.domain.tools import Catalog, Tool
+from pml.domain.tools import Tool
 from pml.errors import SandboxError, StoreError
 from pml.runtime.calls import Answered, Caller, CallsTools, Unknown
 from pml.runtime.ending import (
@@ -36,38 +36,8 @@ from pml.runtime.ending import (
     store_lost,
 )
 from pml.runtime.log_writer import LogWriter
+from pml.runtime.plan import RunPlan, Sandbox
 from pml.runtime.sandbox import protocol
-
-
-class Sandbox(Protocol):
-    """The part of a sandbox that the broker needs."""
-
-    def start(self, program: protocol.StartInput) -> None: ...  # noqa: D102
-    async def turn(self) -> protocol.Turn: ...  # noqa: D102
-    def deliver(self, outcome: protocol.DeliverInput) -> None: ...  # noqa: D102
-    def fire(self, timer: protocol.FireInput) -> None: ...  # noqa: D102
-    async def kill(self) -> None: ...  # noqa: D102
-
-
-class JudgesTools(Protocol):
-    """The part of the permissions that the broker needs."""
-
-    def of(self, tool: Tool) -> Permission: ...  # noqa: D102
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPlan:
-    """What the broker is handed of a run."""
-
-    run_id: str
-    start: protocol.StartInput
-    sites: Collection[str]
-    """Call sites of the program; a label that is none of them says nothing."""
-    catalog: Catalog
-    permissions: JudgesTools
-    approved: Collection[str] = ()
-    """Tools that a person has agreed to for this run."""
-    timeout_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +190,7 @@ class Broker:
     def _refusal(self, item: protocol.CallIssued, tool: Tool | None) -> Failed | None:
         """The answer to a call that goes to no server, whatever the permissions say."""
         if tool is None:
-            nearest = self.plan.catalog.nearest_tools(item.server, item.tool)
-            hint = f"; did you mean {', '.join(nearest)}?" if nearest else ""
+            hint = did_you_mean(item.tool, self.plan.catalog.tools_of(item.server))
             return Failed(code="unknown_tool", message=f"no tool {item.server}:{item.tool}{hint}")
         size = len(item.arguments.encode())
         if size > self.limits.arguments_bytes:
@@ -257,7 +226,7 @@ class Broker:
         issued = self.ledger.calls[answer.call].issued
         now_ms = self.now_ms()
         record = self.ledger.deliver(answer.call, answer.outcome, now_ms, answer.duration_ms)
-        self.sandbox.deliver(_input(issued, answer.outcome, record.at_ms))
+        self.sandbox.deliver(protocol.delivery(issued, answer.outcome, record.at_ms))
         self.emit(self._task_end(issued, answer, now_ms))
 
     def _hold(self, answer: Answered) -> None:
@@ -382,20 +351,3 @@ class Broker:
             message = self._inbox.get_nowait()
             if isinstance(message, Answered):
                 self._hold(message)
-
-
-def _input(issued: Issued, outcome: Outcome, now_ms: int) -> protocol.DeliverInput:
-    match outcome:
-        case Returned(value=value):
-            return protocol.DeliverInput(
-                call=issued.call, now_ms=now_ms, value=msgspec.Raw(value.encode())
-            )
-        case Failed(code=code, message=message, data=data):
-            return protocol.DeliverInput(
-                call=issued.call,
-                now_ms=now_ms,
-                tool=issued.tool,
-                code=code,
-                message=message,
-                data=None if data is None else msgspec.Raw(data.encode()),
-            )

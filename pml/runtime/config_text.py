@@ -8,12 +8,12 @@ in JSON are allowed, since VS Code writes and keeps them.
 import json
 import re
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
 
+from pml.domain.nearest import nearest
 from pml.errors import ConfigError
 
 _JSON_EXTRAS = re.compile(
@@ -203,6 +203,6 @@ def _kind(value: object) -> str:
 
 
 def _suggest(word: str, known: Collection[str]) -> str:
-    near = get_close_matches(word, known, n=1, cutoff=0.6)
+    near = nearest(word, known)
     expected = f"expected one of: {', '.join(sorted(known))}"
     return f"did you mean {near[0]!r}? ({expected})" if near else expected

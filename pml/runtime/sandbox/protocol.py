@@ -15,6 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from pml.domain.record import JsonText, Record
+from pml.domain.run import Failed, Issued, Outcome, Returned
 
 
 class CallIssued(Record, frozen=True, kw_only=True, tag="issue"):
@@ -136,3 +137,19 @@ class FireInput(Record, frozen=True, kw_only=True, tag="fire"):
 
 
 SandboxInput: TypeAlias = StartInput | DeliverInput | FireInput
+
+
+def delivery(issued: Issued, outcome: Outcome, now_ms: int) -> DeliverInput:
+    """The outcome of a call as the code gets it."""
+    match outcome:
+        case Returned(value=value):
+            return DeliverInput(call=issued.call, now_ms=now_ms, value=msgspec.Raw(value.encode()))
+        case Failed(code=code, message=message, data=data):
+            return DeliverInput(
+                call=issued.call,
+                now_ms=now_ms,
+                tool=issued.tool,
+                code=code,
+                message=message,
+                data=None if data is None else msgspec.Raw(data.encode()),
+            )

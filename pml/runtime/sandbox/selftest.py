@@ -220,12 +220,18 @@ async def _watch(
     deadline_s = deadlines.get(probe.guard, _DEADLINE_S)
     try:
         async with asyncio.timeout(deadline_s):
-            return await _follow(sandbox, probe.program, args)
+            evidence = await _follow(sandbox, probe.program, args)
+        await sandbox.kill()  # only then has everything arrived that it wrote
+        return msgspec.structs.replace(evidence, output=sandbox.output)
     except TimeoutError:
         if guards.deadline:
             reached = sandbox.alive and probe.guard != "deadline"
             await sandbox.kill()
-            return _Evidence(error=f"killed at the deadline of {deadline_s} s", survived=reached)
+            return _Evidence(
+                error=f"killed at the deadline of {deadline_s} s",
+                survived=reached,
+                output=sandbox.output,
+            )
         await asyncio.sleep(_STILL_ALIVE_S)
         return _Evidence(survived=sandbox.alive)
 
@@ -259,18 +265,16 @@ async def _follow(sandbox: Sandbox, program: str, args: dict[str, int | str | No
                         return _Evidence(
                             value=value,
                             forged=forged,
-                            output=sandbox.output,
                             files=new_files.end(),
                         )
                     case ProgramThrew(name=name, message=message):
                         return _Evidence(
                             error=f"{name}: {message}",
                             forged=forged,
-                            output=sandbox.output,
                             files=new_files.end(),
                         )
     except SandboxDiedError as error:
-        return _Evidence(error=str(error), end=error.reason, forged=forged, output=sandbox.output)
+        return _Evidence(error=str(error), end=error.reason, forged=forged)
 
 
 class _FileCount:
