@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
+import anyio
 import structlog
 
 STDERR_LINES = 50
@@ -91,16 +92,17 @@ class ServerProcess:
             OSError: there is no such program or directory, or it may not be run.
         """
         loop = asyncio.get_running_loop()
-        transport, protocol = await loop.subprocess_exec(
-            lambda: SubprocessStreamProtocol(limit=_CHUNK_BYTES, loop=loop),
-            *argv,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            env=dict(env),
-            cwd=cwd,
-            start_new_session=True,
-        )
+        with anyio.CancelScope(shield=True):  # a half-started process would be nobody's to stop
+            transport, protocol = await loop.subprocess_exec(
+                lambda: SubprocessStreamProtocol(limit=_CHUNK_BYTES, loop=loop),
+                *argv,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                env=dict(env),
+                cwd=cwd,
+                start_new_session=True,
+            )
         process = cls(transport, Process(transport, protocol, loop), reaper)
         reaper.register(process.pid)
         return process
