@@ -6,7 +6,8 @@ Every refusal says what stopped it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -282,18 +283,18 @@ class _FileCount:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._before: int | None = None
+        self._before: frozenset[Path] | None = None
 
     def begin(self) -> None:
-        if self._before is None:
-            self._before = self._count()
+        if self._before is None:  # also what is still empty: the program's own, being written
+            self._before = frozenset(self._modules())
 
     def end(self) -> int:
-        return self._count() - (self._before or 0)
+        new = set(self._modules()) - (self._before or frozenset())
+        return sum(path.stat().st_size > 0 for path in new)
 
-    def _count(self) -> int:
-        modules = (self._sandbox.scratch / "gen").rglob("*.js")
-        return sum(path.stat().st_size > 0 for path in modules)
+    def _modules(self) -> Iterator[Path]:
+        return (self._sandbox.scratch / "gen").rglob("*.js")
 
 
 async def _stranger() -> ProbeResult:
