@@ -138,11 +138,11 @@ class Act:
             arguments=dict(prepared.arguments),
             seed=self.entropy.seed(),
         )
-        attempt = _Attempt(self, run, kept, request, prepared, program.structure)
+        under_way = _RunUnderWay(self, run, kept, request, prepared)
         if approvals:
             await self.store.runs.create(run, kept)
-            return attempt.ask(approvals)
-        return await attempt.run_program()
+            return under_way.ask(approvals)
+        return await under_way.run_program()
 
     def _approvals(self, prepared: Prepared) -> tuple[Permission, ...]:
         """What a person has to agree to before anything runs (HIL-1)."""
@@ -156,7 +156,7 @@ class Act:
 
 
 @dataclass(slots=True)
-class _Attempt:
+class _RunUnderWay:
     """One run under way."""
 
     act: Act
@@ -164,7 +164,11 @@ class _Attempt:
     kept: RunProgram
     request: ExecuteRequest
     prepared: Prepared
-    structure: StaticStructure
+
+    @property
+    def structure(self) -> StaticStructure:
+        """What analysis said of the program."""
+        return self.prepared.program.structure
 
     def ask(self, approvals: tuple[Permission, ...]) -> ExecuteResponse:
         """Nothing runs until a person agrees."""
