@@ -147,7 +147,11 @@ def report_calls(
             message = "which tool this calls cannot be known before it runs: it needs approval"
             report.warn(site.expression, "dynamic-tool", message)
         elif site.handle.server not in catalog.servers:
-            hint = did_you_mean(handle.server or "", catalog.servers)
+            hint = (
+                did_you_mean(handle.server or "", catalog.servers)
+                if catalog.servers
+                else ": no server is configured; name them in mcp.json"
+            )
             message = f"no server {handle.server!r}{hint}"
             report.error(site.expression, "unknown-server", message)
         elif (tool := catalog.find(handle.tool)) is None:
