@@ -38,6 +38,7 @@ from pml.runtime.ending import (
 from pml.runtime.log_writer import LogWriter
 from pml.runtime.plan import RunPlan, Sandbox
 from pml.runtime.sandbox import protocol
+from pml.runtime.timers import Timers
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +74,13 @@ class Broker:
     warnings: list[str] = field(default_factory=list)
     _inbox: "asyncio.Queue[_Message]" = field(default_factory=asyncio.Queue)
     _calls: "dict[int, asyncio.Task[None]]" = field(default_factory=dict)
-    _timers: dict[int, asyncio.TimerHandle] = field(default_factory=dict)
+    _timers: Timers = field(init=False)
     _ending: Ending | None = None
     _warnings: int = 0
     _caller: Caller = field(init=False)
 
     def __post_init__(self) -> None:
+        self._timers = Timers(lambda timer: self._inbox.put_nowait(_TimerDue(timer)))
         self._caller = Caller(
             self.upstreams,
             self.ledger,
@@ -154,8 +156,7 @@ class Broker:
             case protocol.TimerSet(timer=timer, delay_ms=delay_ms):
                 self._set_timer(timer, delay_ms)
             case protocol.TimerCleared(timer=timer):
-                if handle := self._timers.pop(timer, None):
-                    handle.cancel()
+                self._timers.clear(timer)
             case protocol.UnhandledRejection(message=message):
                 self._warn(f"unhandled promise rejection: {message}")
             case protocol.ProgramReturned() | protocol.ProgramThrew():
@@ -269,13 +270,10 @@ class Broker:
         if len(self._timers) >= self.limits.timers_per_run:
             self._end(RunState.ERROR, limit_error(self.limits))
             return
-        loop = asyncio.get_running_loop()
-        self._timers[timer] = loop.call_later(
-            max(delay_ms, 0.0) / 1000, self._inbox.put_nowait, _TimerDue(timer)
-        )
+        self._timers.set(timer, delay_ms)
 
     def _fire(self, timer: int) -> None:
-        if self._timers.pop(timer, None) is None or self._ending is not None:
+        if not self._timers.take(timer) or self._ending is not None:
             return  # cleared while the message lay in the inbox
         if not self._may_record():
             return
@@ -305,7 +303,7 @@ class Broker:
         if isinstance(item, protocol.ProgramReturned):
             for path in item.lossy:
                 self._warn(f"{path} is no JSON number and became null")
-        self._clear_timers()
+        self._timers.clear_all()
 
     def _end(
         self,
@@ -316,7 +314,7 @@ class Broker:
         """Stop the program where it stands; calls that were sent are still awaited."""
         if self._ending is None:
             self._ending = Ending(state=state, error=error, approvals=approvals)
-        self._clear_timers()
+        self._timers.clear_all()
         for call in [call for call in self._calls if not self.ledger.calls[call].attempts]:
             self._calls.pop(call).cancel()
 
@@ -331,14 +329,9 @@ class Broker:
         )
         return Ending(state=RunState.IN_DOUBT, error=error)
 
-    def _clear_timers(self) -> None:
-        for handle in self._timers.values():
-            handle.cancel()
-        self._timers.clear()
-
     async def _stop(self, reader: "asyncio.Task[None]") -> None:
         """Leave nothing running: no sandbox, no call, no timer."""
-        self._clear_timers()
+        self._timers.clear_all()
         tasks = [reader, *self._calls.values()]
         for task in tasks:
             task.cancel()
