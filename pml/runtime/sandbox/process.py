@@ -83,6 +83,7 @@ class Sandbox:
         self._consumed = 0
         self._calls = 0
         self._settled = False
+        self._frozen = False
 
     @property
     def output(self) -> str:
@@ -91,8 +92,14 @@ class Sandbox:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
-        return self._process.returncode is None and self._ended is None
+        """Whether the process still runs; asks the system, which knows before the event loop."""
+        if self._process.returncode is not None or self._ended is not None:
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
 
     def start(self, program: StartInput) -> None:
         """Put the program in; what it does arrives as turns."""
@@ -109,6 +116,8 @@ class Sandbox:
 
     def _send(self, message: SandboxInput) -> None:
         assert self._channel is not None
+        if self.first_turn.is_set():
+            self.freeze()  # done long ago, unless the answer came at once
         self._inputs += 1
         self._channel.send(encode(message))
 
@@ -133,11 +142,16 @@ class Sandbox:
             raise await self._violation(str(error)) from error
         if not self.first_turn.is_set():
             self.first_turn.set()
-            if self._guards.frozen_files:
-                # only now: Deno keeps the program's own translation, and retries for 150 ms
-                # where it cannot
-                asyncio.get_running_loop().call_soon(freeze_files, self.pid, self.scratch)
+            # only now: Deno keeps the program's own translation, and retries for 150 ms where
+            # it cannot; and not before the first call is on its way, which it would hold up
+            asyncio.get_running_loop().call_soon(self.freeze)
         return turn
+
+    def freeze(self) -> None:
+        """From now on the program can write no file; idempotent, after the first turn by itself."""
+        if self._guards.frozen_files and not self._frozen:
+            self._frozen = True
+            freeze_files(self.pid, self.scratch)
 
     def _check(self, turn: Turn) -> None:
         if not self._consumed <= turn.consumed <= self._inputs:
@@ -288,9 +302,23 @@ def freeze_files(pid: int, scratch: Path) -> None:
     """From now on the process can create no file, and none of its files can grow much."""
     with contextlib.suppress(ProcessLookupError, FileNotFoundError):  # it is gone already
         if scratch.stat().st_uid != os.geteuid():
-            # by descriptor, never by name: Deno puts links in there, to its own program too
-            for *_, directory in os.fwalk(scratch, follow_symlinks=False):
-                os.fchown(directory, os.geteuid(), -1)
-                os.fchmod(directory, 0o555)
+            while _freeze_directories(scratch):
+                pass
         elif sys.platform == "linux":
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, 0))
+
+
+def _freeze_directories(scratch: Path) -> bool:
+    """Take every directory from the process; whether one was still its own.
+
+    A directory that it made while we walked shows in the next walk: nothing can be made in
+    those that are taken, so the walks come to an end.
+    """
+    found = False
+    # by descriptor, never by name: Deno puts links in there, to its own program too
+    for *_, directory in os.fwalk(scratch, follow_symlinks=False):
+        if os.fstat(directory).st_uid != os.geteuid():
+            os.fchown(directory, os.geteuid(), -1)
+            os.fchmod(directory, 0o555)
+            found = True
+    return found

@@ -252,6 +252,7 @@ async def _follow(sandbox: Sandbox, program: str, args: dict[str, int | str | No
         )
         while True:
             turn = await sandbox.turn()
+            sandbox.freeze()
             new_files.begin()
             for item in turn.items:
                 match item:

@@ -63,7 +63,6 @@ async def test_a_warm_sandbox_that_died_while_waiting_is_replaced(reaper: Reaper
         os.kill(pid, signal.SIGKILL)
         while psutil.pid_exists(pid):  # noqa: ASYNC110  # bounded by the timeout
             await asyncio.sleep(0.01)
-        await asyncio.sleep(0)  # its end is told to the loop
         assert (await run_program(pool, "return 3;")).value == 3
 
 
