@@ -20,6 +20,12 @@ class Limits(Record, frozen=True, kw_only=True):
     """The run ends at the next call; split the work into several runs."""
     concurrent_calls: int = 64
     """Per run; further calls wait their turn in the broker."""
+    concurrent_runs: int = 16
+    """Requests that run at the same time in one process; further ones wait, up to their timeout."""
+    capability_depth: int = 8
+    """Levels of capabilities that call capabilities."""
+    request_bytes: int = 4 * _MB
+    """Of one HTTP request."""
     timers_per_run: int = 10_000
     """``setTimeout`` and ``setInterval``; as for calls."""
     records_per_run: int = 200_000

@@ -3,6 +3,7 @@
 import hashlib
 from enum import StrEnum
 
+from pml.domain.capability import CapabilityParameter
 from pml.domain.record import Record
 from pml.domain.structure import StaticStructure
 
@@ -39,6 +40,10 @@ class Program(Record, frozen=True, kw_only=True):
     structure: StaticStructure
     instrumented: str
     diagnostics: tuple[Diagnostic, ...] = ()
+    parameters: tuple[CapabilityParameter, ...] = ()
+    """Names that the code reads, then its lifted literals, each in source order (SA-9)."""
+    canonical_hash: str = ""
+    """SHA-256 of the canonical form (SA-8); empty when a diagnostic is an error."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from pml.domain.dag import ExplicitDag
+from pml.domain.discovery import Discovered
 from pml.domain.permissions import Permission
 from pml.domain.program import Diagnostic
 from pml.domain.record import Count, Duration, Ordinal, Record
@@ -17,7 +18,10 @@ STATUS = (
 
 
 class ExecuteRequest(Record, frozen=True, kw_only=True):
-    """One request; exactly one of ``code`` and ``dag`` is given."""
+    """One request; at most one of ``code`` and ``dag``.
+
+    With neither, a known capability answers the intent, or suggestions do (MCP-2).
+    """
 
     intent: str
     code: str | None = None
@@ -73,6 +77,11 @@ class Suggestions(Record, frozen=True, kw_only=True):
     suggested_dag: ExplicitDag | None = None
     """None where no hyperpath leads to what was asked (SP-1)."""
     confidence: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    """How well the best candidate's past intents fit; 0 without candidates."""
+    candidates: tuple[Discovered, ...] = ()
+    """Best first, with what is missing to run them and why they stand here."""
+    why: str = ""
+    """Why nothing was run, and what to do."""
 
 
 class ExecuteResponse(Record, frozen=True, kw_only=True):

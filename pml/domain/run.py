@@ -64,6 +64,10 @@ class Run(Record, frozen=True, kw_only=True):
     created_at_ms: int
     updated_at_ms: int
     timeout_ms: int
+    capability_id: str | None = None
+    """What it runs; None where nothing is kept of the procedure."""
+    parent_run_id: str | None = None
+    """The run whose code called this one as a capability (EX-10)."""
     reason: str = ""
     """Why the run is in this state, for people; empty where the state says it all."""
 
@@ -75,8 +79,10 @@ class RunProgram(Record, frozen=True, kw_only=True):
     instrumented: str
     structure: JsonText
     arguments: dict[str, JsonText]
-    """Bound parameters."""
+    """What the program sees as ``args``."""
     seed: int
+    lifted: dict[str, JsonText] = {}  # noqa: RUF012
+    """Values in place of lifted literals, by parameter; the literal holds where there is none."""
 
 
 class Returned(Record, frozen=True, kw_only=True, tag="returned"):

@@ -9,10 +9,14 @@ Texts for people (intents, reasons, error messages, descriptions) come back with
 characters replaced by U+FFFD: PostgreSQL cannot hold them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NewType, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pml.domain.capability import Capability, NewCapability, PastIntent
 from pml.domain.record import JsonText, Record
 from pml.domain.run import LogRecord, Run, RunProgram, RunState
 from pml.domain.tools import Catalog, Tool
@@ -29,17 +33,121 @@ class ResultPage(Record, frozen=True, kw_only=True):
     expires_at_ms: int
 
 
+Mark = NewType("Mark", int)
+"""A point in the history of the store; ``changes`` tells what came after it.
+
+What is committed late is not missed: a change may be told twice, never not at all.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolChanges:
+    """Tools listed, changed or gone since a mark."""
+
+    mark: Mark
+    """Where the next question begins."""
+    tools: tuple[Tool, ...]
+    gone: tuple[str, ...]
+    """Ids of tools that their server no longer lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapabilityChanges:
+    """Capabilities changed since a mark, and the past intents of each, all of them."""
+
+    mark: Mark
+    capabilities: tuple[Capability, ...]
+    """Hidden ones too."""
+    intents: tuple[PastIntent, ...]
+    """Every past intent of the capabilities that changed."""
+
+
 class ToolSchemas(Protocol):
     """What upstream servers offered when they were last asked."""
 
     async def replace(self, server: str, tools: Sequence[Tool]) -> None:
         """Make ``tools`` what ``server`` offers; tools that it no longer lists are marked gone.
 
-        Of two tools with one name the last counts.
+        Of two tools with one name the last counts.  Capabilities that use a tool that is gone
+        or whose schema hash changed become stale (ST-4).
         """
 
-    async def catalog(self) -> Catalog:
-        """Every server that was ever listed, with its tools in the order of its list."""
+    async def catalog(self, servers: Collection[str] | None = None) -> Catalog:
+        """The servers that were ever listed, or those of them that are named, with their tools.
+
+        Tools come in the order of their server's list.
+        """
+
+    async def find(self, tool_ids: Collection[str]) -> Mapping[str, Tool]:
+        """Those of the tools that are there, by id."""
+
+    async def changes(self, since: Mark | None) -> ToolChanges:
+        """What changed since a mark; everything that is there, for None."""
+
+
+class Capabilities(Protocol):
+    """Learned procedures."""
+
+    async def keep(self, new: NewCapability, *, now_ms: int) -> Capability:
+        """The capability of that canonical hash, made now (hidden) if there is none (ST-8).
+
+        What is there stays as it is.  A new one gets the wanted name, or that name with
+        ``_2``, ``_3``...
+        """
+
+    async def get(self, capability_id: str) -> Capability:
+        """The capability.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+
+    async def named(self, names: Collection[str]) -> Mapping[str, Capability]:
+        """Those of the names that are there and not hidden."""
+
+    async def recent(self, limit: int, *, hidden: bool = False) -> tuple[Capability, ...]:
+        """At most ``limit`` capabilities, the latest used first; ties by id.
+
+        With ``hidden``, those too that never succeeded.
+        """
+
+    async def intents(self, capability_id: str) -> tuple[PastIntent, ...]:
+        """With which intents it has run, the latest first."""
+
+    async def rename(self, capability_id: str, name: str, *, now_ms: int) -> Capability:
+        """Give it another name; code that was analysed before goes on calling the same version.
+
+        Raises:
+            NotFoundError: there is no such capability.
+            ValueError: the name is no `CAPABILITY_NAME`, or another capability has it.
+        """
+
+    async def changes(self, since: Mark | None) -> CapabilityChanges:
+        """What changed since a mark; everything that is there, for None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedding:
+    """The vector of one text by one encoder."""
+
+    key: str
+    """``tool:`` and the tool's id, or ``intent:`` and the normalised intent."""
+    text_hash: str
+    """SHA-256 of the text: a vector whose text changed is out of date."""
+    vector: NDArray[np.float32]
+
+
+class Embeddings(Protocol):
+    """Vectors of texts, kept with the name of the encoder that made them."""
+
+    async def read(self, encoder: str) -> tuple[Embedding, ...]:
+        """Every vector of the encoder, by key."""
+
+    async def write(self, encoder: str, embeddings: Sequence[Embedding]) -> None:
+        """Keep vectors; one that is there under the key is replaced."""
+
+    async def delete(self, encoder: str, keys: Collection[str]) -> None:
+        """Forget vectors."""
 
 
 class Runs(Protocol):
@@ -128,8 +236,16 @@ class Traces(Protocol):
         results: Sequence[tuple[str, JsonText]],
         dependencies: Sequence[ToolDependency],
         result_expires_at_ms: int,
+        arguments: JsonText = "{}",
     ) -> None:
         """Write a run's state, trace, task results and dependency counts, all or nothing.
+
+        Where the trace names a capability, its row is locked first; then, in this order and
+        the same transaction (LE-2): the trace's priority is computed from what the capability
+        learned so far (LE-1), the trace is inserted, and learning, usage, past intents and
+        life cycle are updated.  Only runs that ended in success or error teach.
+        ``arguments`` is one JSON object of all bound arguments, lifted ones too; what is kept
+        of it is an HMAC (rule 8).
 
         Repeating it with the same trace id changes nothing.  When ``to`` is final, the log
         may be deleted from ``result_expires_at_ms`` on.  The trace is stored for the
@@ -183,6 +299,8 @@ class Store:
     """Everything that is kept, for one user."""
 
     tool_schemas: ToolSchemas
+    capabilities: Capabilities
+    embeddings: Embeddings
     runs: Runs
     run_log: RunLog
     traces: Traces

@@ -1,0 +1,1 @@
+"""Decisions made of models and paths: what fits an intent, and in which order."""

@@ -1,0 +1,1 @@
+"""What traces teach: priorities, temporal differences, life cycle."""
