@@ -113,6 +113,8 @@ class StartInput(Record, frozen=True, kw_only=True, tag="start"):
     """TypeScript module text whose default export is the program (`pml.runtime.sandbox.module`)."""
     arguments: JsonText
     """One JSON object: the bound parameters; also the code's ``args``."""
+    lifted: JsonText = "{}"
+    """One JSON object: values in place of lifted literals (SA-9), by parameter."""
     seed: int
     now_ms: int
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from pml.domain.capability import CAPABILITY_SERVER
 from pml.domain.record import Record
 from pml.domain.structure import SITE_MARK
 from pml.domain.tools import matches
@@ -112,6 +113,8 @@ class _Section:
     def read(self, value: object) -> ServerConfig:
         name = self._at[1]
         fault = "holds ':', which separates server and tool" if ":" in name else name_fault(name)
+        if name == CAPABILITY_SERVER:
+            fault = f"cannot be {name!r}: code calls capabilities so; choose another"
         if fault:
             self._text.fail(f"the name of a server {fault}", *self._at)
         fields = self._text.mapping(value, *self._at)

@@ -72,11 +72,18 @@ class Story:
         return self.end
 
 
-def start_input(source: str, args: dict[str, Any] | None = None, *, seed: int = 1) -> StartInput:
+def start_input(
+    source: str,
+    args: dict[str, Any] | None = None,
+    *,
+    lifted: dict[str, Any] | None = None,
+    seed: int = 1,
+) -> StartInput:
     bound = args or {}
     return StartInput(
         module=module_text(source, list(bound)),
         arguments=msgspec.json.encode(bound).decode(),
+        lifted=msgspec.json.encode(lifted or {}).decode(),
         seed=seed,
         now_ms=START_MS,
     )
@@ -102,13 +109,14 @@ async def drive(
     source: str,
     args: dict[str, Any] | None = None,
     *,
+    lifted: dict[str, Any] | None = None,
     answer: Answer = echo,
     seed: int = 1,
     order: Callable[[Sequence[CallIssued]], Sequence[CallIssued]] = tuple,
 ) -> Story:
     """Run a program to its settlement: outcomes first, in ``order``, then the next due timer."""
     story = Story()
-    sandbox.start(start_input(source, args, seed=seed))
+    sandbox.start(start_input(source, args, lifted=lifted, seed=seed))
     sent, now = 1, START_MS
     due: dict[int, float] = {}
     async with asyncio.timeout(30):
@@ -142,10 +150,13 @@ async def run_program(
     source: str,
     args: dict[str, Any] | None = None,
     *,
+    lifted: dict[str, Any] | None = None,
     answer: Answer = echo,
     seed: int = 1,
     order: Callable[[Sequence[CallIssued]], Sequence[CallIssued]] = tuple,
 ) -> Story:
     """`drive` in a sandbox of its own."""
     async with pool.checkout() as sandbox:
-        return await drive(sandbox, source, args, answer=answer, seed=seed, order=order)
+        return await drive(
+            sandbox, source, args, lifted=lifted, answer=answer, seed=seed, order=order
+        )

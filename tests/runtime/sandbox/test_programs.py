@@ -185,6 +185,39 @@ return [__pml.at("n6", Math.max)(1, 2), __pml.atMember("n7", holder, "plain")(3)
     ]  # fmt: skip
 
 
+async def test_a_lifted_literal_is_what_the_run_says_and_not_what_args_say(
+    pool: SandboxPool,
+) -> None:
+    """SA-9: each evaluation of an array or object makes a new one, as a literal does."""
+    source = """
+const made = [];
+for (const n of [1, 2]) { const list: any = __pml.arg("list", ["code"]); list.push(n); made.push(list); }
+return [__pml.arg("path", "code"), __pml.arg("other", "code"), __pml.arg("gone", 1),
+  __pml.arg("toString", 2), made, args.path];
+"""  # noqa: E501
+    lifted = {"path": "run", "list": ["run"], "gone": None}
+    story = await run_program(pool, source, {"path": "args", "other": "args"}, lifted=lifted)
+    assert story.value == ["run", "code", None, 2, [["run", 1], ["run", 2]], "args"]
+    plain = await run_program(pool, source, {"path": "args"})
+    assert plain.value == ["code", "code", 1, 2, [["code", 1], ["code", 2]], "args"]
+
+
+async def test_a_capability_is_called_like_a_tool_of_its_own_server(pool: SandboxPool) -> None:
+    """EX-10: with its site, as a value, behind a name, and by no other way around."""
+    source = """
+const { sum } = capabilities; const name = "dynamic";
+await capabilities["sum⊥n1"]({ a: 1 }); await __pml.at("n2", sum)({}); await mcp.capabilities.sum({});
+await Promise.all([1, 2].map(__pml.at("n3", capabilities.sum))); await capabilities[name]?.({});
+return [typeof capabilities.then, capabilities.sum.name, mcp.capabilities === capabilities];
+"""  # noqa: E501
+    story = await run_program(pool, source)
+    assert story.value == ["undefined", "sum", True]
+    assert {call.server for call in story.calls} == {"capabilities"}
+    assert [(call.site, call.tool) for call in story.calls] == [
+        ("n1", "sum"), ("n2", "sum"), ("?", "sum"), ("n3", "sum"), ("n3", "sum"), ("?", "dynamic"),
+    ]  # fmt: skip
+
+
 async def test_probes_return_their_value_and_record_the_branch(pool: SandboxPool) -> None:
     source = """
 const seen = [__pml.decide("d1", 0), __pml.decide("d1", "x"), __pml.present("d2", 0),

@@ -107,6 +107,7 @@ def entry(fields: str, name: str = "s") -> str:
         (entry('"command": "x", "results": {"a": "xml"}'), 3, "expected one of: json, text"),
         (entry('"command": "x", "protocol": "new"'), 3, "expected one of: auto, legacy"),
         (entry('"command": "x"', "a:b"), 2, "holds ':'"),
+        (entry('"command": "x"', "capabilities"), 2, "cannot be 'capabilities'"),
         (entry('"command": "x"', f"a{BOTTOM}b"), 2, "mark call sites"),
         (entry('"command": "x"', "a\u200bb"), 2, "invisible"),
         (entry('"command": "x"', "a\u202eb"), 2, "invisible"),

@@ -58,6 +58,8 @@ const startPort = uncurry(MessagePort.prototype.start);
 
 const SITE_MARK = "\u22a5";
 const WITHOUT_SITE = "?";
+/** Stands where a server would when the code calls a capability. */
+const CAPABILITY_SERVER = "capabilities";
 /** A turn longer than this goes in parts: all but the last say that the input is not worked off. */
 const PART_LENGTH = 1000000;
 /** Longest delay of a timer, as in every engine; longer ones fire at once. */

@@ -114,16 +114,5 @@ const mcp = new NativeProxy(freeze({ __proto__: null }), {
     isToolName(key) ? (servers[key] ??= makeServer(key)) : undefined,
 });
 
-const capabilities = new NativeProxy(freeze({ __proto__: null }), {
-  __proto__: null,
-  get: (_target, key) => {
-    if (!isToolName(key)) return undefined;
-    const mark = lastIndexOf(key, SITE_MARK);
-    const name = mark < 0 ? key : slice(key, 0, mark);
-    return () =>
-      construct(NativePromise, [
-        (_resolve, reject) =>
-          reject(new NativeError(`capabilities.${name}: no capability can be called by code yet`)),
-      ]);
-  },
-});
+/** `capabilities.name` and `mcp.capabilities.name` are the same: one server of the name. */
+const capabilities = (servers[CAPABILITY_SERVER] = makeServer(CAPABILITY_SERVER));

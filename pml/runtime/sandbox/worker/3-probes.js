@@ -22,7 +22,8 @@ function decided(site, outcome) {
   record('{"type":"decide","site":' + stringify(site) + ',"outcome":' + stringify(outcome) + "}");
 }
 
-const makeProbes = (args) =>
+/** `lifted` is the text of one JSON object: values in place of literals, by parameter. */
+const makeProbes = (lifted, values = parse(lifted)) =>
   freeze({
     __proto__: null,
     decide(site, value) {
@@ -49,7 +50,11 @@ const makeProbes = (args) =>
       if (isWorthTelling(site, "")) record('{"type":"reach","site":' + stringify(site) + "}");
       return value;
     },
-    arg: (name, value) => (hasOwn(args, name) ? args[name] : value),
+    /** A lifted literal: like the literal, an array or object is a new one each time. */
+    arg(name, value) {
+      if (!hasOwn(values, name)) return value;
+      return typeof values[name] === "object" ? parse(lifted)[name] : values[name];
+    },
     at(site, value) {
       const tool = typeof value === "function" ? mapGet(toolsOf, value) : undefined;
       return tool === undefined ? value : makeTool(tool.server, tool.tool, site);

@@ -11,6 +11,7 @@ function start(input) {
   headLength = indexOf(input.module, HEAD_END) + HEAD_END.length;
   settled = false;
   const args = parse(input.arguments);
+  const probes = makeProbes(hasOwn(input, "lifted") ? input.lifted : "{}");
   const source = construct(NativeBlob, [[input.module], { type: "application/typescript" }]);
   moduleUrl = makeUrl(source);
   nativeWork++; // importing is not over when this macrotask is
@@ -19,7 +20,7 @@ function start(input) {
     (module) => {
       nativeWork--;
       endTurnSoon();
-      run(module.default, args);
+      run(module.default, args, probes);
     },
     (error) => {
       nativeWork--;
@@ -28,9 +29,9 @@ function start(input) {
   );
 }
 
-function run(program, args) {
+function run(program, args, probes) {
   try {
-    const result = apply(program, undefined, [mcp, capabilities, args, makeProbes(args), args]);
+    const result = apply(program, undefined, [mcp, capabilities, args, probes, args]);
     then(
       result,
       (value) => settle(describeResult(value)),
