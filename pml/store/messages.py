@@ -51,6 +51,18 @@ def no_capability(capability_id: str) -> ValueError:
     return ValueError(f"there is no capability {capability_id!r}")
 
 
+def capability_not_found(capability_id: str) -> NotFoundError:
+    """There is no capability of that id."""
+    return NotFoundError(
+        "capability", capability_id, "`pml capabilities` lists those that are kept"
+    )
+
+
+def no_parent(run_id: str) -> ValueError:
+    """A run's row exists before its code calls another."""
+    return ValueError(f"there is no run {run_id!r} that could call another")
+
+
 def check_page(offset: int, limit: int) -> None:
     """Pages start at 0 and are not empty by request.
 
