@@ -1,0 +1,46 @@
+"""Reciprocal rank fusion: one ranking out of several whose scores cannot be compared.
+
+G. Cormack, C. Clarke, S. Buettcher: Reciprocal Rank Fusion Outperforms Condorcet and
+Individual Rank Learning Methods, SIGIR 2009: an entry gets the sum of ``1 / (k + rank)``
+over the rankings that name it.  Here equal scores have equal ranks (the best of them), so
+the result does not depend on the order in which entries came, and the sum is divided by
+what an entry would get that is first everywhere.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+K = 60
+"""The authors' constant: the larger, the less the first ranks stand out."""
+DEPTH = 500
+"""How many entries a ranking names at most, those that tie with the last of them included."""
+
+
+def fuse(
+    rankings: Sequence[NDArray[np.float64]], *, k: int = K, depth: int = DEPTH
+) -> NDArray[np.float64]:
+    """Fused scores in [0, 1] by entry.
+
+    Args:
+        rankings: Scores by entry, one array of the same length each; an entry that scores 0
+            is not named.  A ranking that names nothing does not count.
+        k: See the head.
+        depth: See `DEPTH`.
+    """
+    fused = np.zeros(len(rankings[0]) if rankings else 0)
+    voting = 0
+    for scores in rankings:
+        named = np.flatnonzero(scores > 0)
+        if not len(named):
+            continue
+        voting += 1
+        best = scores[named]
+        if len(named) > depth:
+            last = np.partition(best, len(best) - depth)[len(best) - depth]
+            named = named[best >= last]
+            best = scores[named]
+        ranks = 1 + np.searchsorted(np.sort(-best), -best, side="left")
+        fused[named] += (k + 1) / (k + ranks)
+    return fused / max(voting, 1)
