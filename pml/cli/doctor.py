@@ -1,6 +1,5 @@
 """`pml doctor` and `pml sandbox-selftest`: whether everything that PML needs is there."""
 
-import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -8,7 +7,7 @@ import typer
 
 from pml.cli.options import AsJson, Config, DataDir, Permissions, example
 from pml.cli.session import configured, run
-from pml.cli.table import shorten
+from pml.cli.table import shorten, wrapped
 from pml.cli.terminal import result, result_json, width
 
 if TYPE_CHECKING:
@@ -51,22 +50,10 @@ def render_checks(checks: "tuple[Check, ...]", *, width: int) -> str:
     lines = []
     for check in checks:
         head = f"{check.verdict.value:<6}  {check.name:<{names}}  "
-        lines += _wrapped(check.found, head, blank, width)
+        lines += wrapped(check.found, head, blank, width)
         if check.mend:
-            lines += _wrapped(check.mend, blank + "-> ", blank + "   ", width)
+            lines += wrapped(check.mend, blank + "-> ", blank + "   ", width)
     return "\n".join(lines)
-
-
-def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
-    """Lines of whole words: a path or an address is never broken."""
-    return textwrap.wrap(
-        text or "nothing",
-        width,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def sandbox_selftest(as_json: AsJson = False) -> None:

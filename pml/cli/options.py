@@ -40,3 +40,10 @@ Quiet: TypeAlias = Annotated[
 def example(*lines: str) -> dict[str, Any]:
     """Keyword arguments of a command whose help ends with pasteable examples."""
     return {"epilog": "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)}
+
+
+def group(app: typer.Typer, name: str, *lines: str) -> typer.Typer:
+    """A command that has commands of its own, whose help ends with pasteable examples."""
+    within = typer.Typer(**example(*lines))
+    app.add_typer(within, name=name)
+    return within

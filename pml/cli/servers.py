@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pml.cli.options import AsJson, Config, DataDir, Permissions, example
+from pml.cli.import_servers import EXAMPLES, import_servers
+from pml.cli.options import AsJson, Config, DataDir, Permissions, example, group
 from pml.cli.session import opened, run
 from pml.cli.terminal import note, result, result_json, width
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands to ``app``."""
-    app.command(**example("pml servers --config mcp.json", "pml servers --json"))(servers)
+    within = group(app, "servers", *SERVERS_EXAMPLES)
+    within.callback(invoke_without_command=True)(servers)
+    within.command("import", **example(*EXAMPLES))(import_servers)
     app.command(
         **example(
             "pml tools --config mcp.json", "pml tools files:read_text_file", "pml tools --json"
@@ -27,8 +30,18 @@ def register(app: typer.Typer) -> None:
     )(tools)
 
 
-def servers(config: Config = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+SERVERS_EXAMPLES = ("pml servers --config mcp.json", "pml servers --json")
+
+
+def servers(
+    context: typer.Context,
+    config: Config = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
     """Connect every configured server and show how it stands, or why it failed."""
+    if context.invoked_subcommand is not None:
+        return
     from pml.cli.exits import ExitCode
     from pml.cli.render_records import render_servers
 

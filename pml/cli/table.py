@@ -1,5 +1,6 @@
 """Plain tables that fit a terminal: the last column is cut, never wrapped."""
 
+import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -13,6 +14,18 @@ def shorten(text: str, width: int) -> str:
     """One line of at most ``width`` characters; a cut shows as ``...``."""
     line = " ".join(text.split())
     return line if len(line) <= width else line[: max(0, width - 3)] + "..."
+
+
+def wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
+    """Lines of whole words: a path or an address is never broken."""
+    return textwrap.wrap(
+        text or "nothing",
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, width: int) -> str:

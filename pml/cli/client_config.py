@@ -1,0 +1,123 @@
+"""`pml client-config`: what to paste into an MCP client so that it has PML."""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pml.cli.clients import OWN_NAME, Client, Machine, this_machine, user_file
+from pml.cli.options import Config, DataDir, Permissions, example
+from pml.cli.ports import DEFAULT_PORT, LOOPBACK
+from pml.cli.session import configured
+from pml.cli.terminal import note, result
+
+if TYPE_CHECKING:
+    from pml.serve.compose import Settings
+
+CARRIED = ("PML_USER", "PML_ENCODER")
+"""Variables that the client is told to set, as they are set here."""
+SECRET = ("PML_DATABASE_URL", "PML_LEDGER_KEY")
+"""Variables that can hold secrets and are therefore named, not printed."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command(
+        "client-config",
+        **example(
+            "pml client-config claude-code --config mcp.json --permissions permissions.yaml",
+            "pml client-config cursor --http",
+        ),
+    )(client_config)
+
+
+def client_config(
+    *,
+    client: Annotated[Client, typer.Argument(help="Which client is to have PML.")],
+    http: Annotated[
+        bool,
+        typer.Option("--http", help="It connects to a running `pml serve` and starts nothing."),
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=1, max=65_535, help="Of `pml serve`, with --http.")
+    ] = DEFAULT_PORT,
+    config: Config = None,
+    permissions: Permissions = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Print what an MCP client needs to have PML; where it goes is said on stderr."""
+    if http and client is Client.CLAUDE_DESKTOP:
+        message = "Claude Desktop starts its servers itself: leave --http out"
+        raise typer.BadParameter(message)
+    machine = this_machine()
+    if http:
+        entry: dict[str, Any] = {"url": f"http://{LOOPBACK}:{port}/mcp"}
+    else:
+        settings = configured(config=config, permissions=permissions, data_dir=data_dir)
+        entry = stdio_entry(settings, own_command())
+    result(pasteable(client, entry))
+    note(_where(client, machine, http=http))
+
+
+def own_command() -> Path:
+    """The absolute path of this `pml`."""
+    called = shutil.which(sys.argv[0])
+    beside = Path(sys.executable).with_name("pml")
+    return Path(called).absolute() if called and Path(called).stem == "pml" else beside
+
+
+def stdio_entry(settings: "Settings", command: Path) -> dict[str, Any]:
+    """How a client starts PML over the same files as here, whatever folder it starts it in."""
+    args = ["stdio"]
+    if settings.config is not None:
+        args += ["--config", str(settings.config.absolute())]
+    if settings.permissions is not None:
+        args += ["--permissions", str(settings.permissions.absolute())]
+    args += ["--data-dir", str(settings.data_dir.absolute())]
+    env = {name: os.environ[name] for name in CARRIED if os.environ.get(name)}
+    return {"command": str(command), "args": args} | ({"env": env} if env else {})
+
+
+def pasteable(client: Client, entry: dict[str, Any]) -> str:
+    """The entry as the client takes it: JSON, or Claude Code's own command."""
+    if client is Client.CLAUDE_CODE:
+        return shlex.join(_claude_code(entry))
+    if client is Client.VSCODE:
+        entry = {"type": "http" if "url" in entry else "stdio", **entry}
+    return json.dumps({client.section: {OWN_NAME: entry}}, indent=2, ensure_ascii=False)
+
+
+def _claude_code(entry: dict[str, Any]) -> list[str]:
+    """`claude mcp add`; --env takes all words up to the next option, so one follows it."""
+    words = ["claude", "mcp", "add"]
+    if "url" in entry:
+        return [*words, "--transport", "http", "--scope", "user", OWN_NAME, entry["url"]]
+    for name, value in entry.get("env", {}).items():
+        words += ["--env", f"{name}={value}"]
+    return [*words, "--scope", "user", OWN_NAME, "--", entry["command"], *entry["args"]]
+
+
+def _where(client: Client, machine: Machine, *, http: bool) -> str:
+    path = user_file(client, machine)
+    if client is Client.CLAUDE_CODE:
+        text = f"Run it: it writes {path}.  `claude mcp list` then shows {OWN_NAME}."
+    elif path.exists():
+        text = f"Goes into {path}: put {OWN_NAME!r} beside the servers that are there."
+    else:
+        text = f"Goes into {path}, which is not there yet: make it."
+    if client is Client.CLAUDE_DESKTOP:
+        text += "  Then quit Claude Desktop and start it again."
+    named = [name for name in SECRET if os.environ.get(name)]
+    if named and not http:
+        text += (
+            f"\nNot printed, since it can hold a secret: {' and '.join(named)}.  "
+            "The client has to set it too."
+        )
+    if http:
+        text += "\n`pml serve` has to be running."
+    return text

@@ -1,0 +1,48 @@
+"""Who listens on a port of this machine."""
+
+import contextlib
+import socket
+from pathlib import Path
+
+DEFAULT_PORT = 3333
+"""Where `pml serve` listens unless told otherwise; ``client-config --http`` points there."""
+LOOPBACK = "127.0.0.1"
+_LISTENS = "0A"
+"""The state of a listening socket in /proc/net/tcp."""
+
+
+def can_bind(host: str, port: int) -> bool:
+    """Whether a server could listen there now."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as attempt:
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            attempt.bind(address)
+    except OSError:
+        return False
+    return True
+
+
+def holder(port: int) -> str:
+    """``pid 123 (pml serve)`` of who listens on a port; empty where Linux does not say."""
+    inodes = _listening(port)
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended, or belongs to another user
+            if any(str(fd.readlink()) in inodes for fd in (process / "fd").iterdir()):
+                words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                return f"pid {process.name} ({' '.join(words).strip()[:120]})"
+    return ""
+
+
+def _listening(port: int) -> set[str]:
+    """The sockets that listen on a port, as links of /proc name them."""
+    found = set()
+    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
+        with contextlib.suppress(OSError):
+            for line in table.read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == _LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
+                    found.add(f"socket:[{fields[9]}]")
+    return found
