@@ -157,7 +157,7 @@ class Runs(Protocol):
         """Store a new run.
 
         Raises:
-            ValueError: there is a run of that id.
+            ValueError: there is a run of that id, or none of its parent's, or no such capability.
         """
 
     async def get(self, run_id: str) -> Run:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 from psycopg.rows import kwargs_row
 
 from pml.domain.limits import Limits
@@ -12,7 +13,7 @@ from pml.errors import RunStateError
 from pml.store.connection import Connection
 from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
-from pml.store.messages import no_program, no_run, run_exists
+from pml.store.messages import no_capability, no_parent, no_program, no_run, run_exists
 from pml.store.printable import printable
 from pml.store.queries import queries
 
@@ -43,10 +44,15 @@ class PostgresRuns:
             "created_at_ms": run.created_at_ms,
             "updated_at_ms": run.updated_at_ms,
             "timeout_ms": run.timeout_ms,
+            "capability_id": run.capability_id,
+            "parent_run_id": run.parent_run_id,
             "program": self._key.encrypt(run.id, _PROGRAM, encode(program)),
         }
         async with self._database.connection() as connection:
-            cursor = await connection.execute(_SQL["create"], row)
+            try:
+                cursor = await connection.execute(_SQL["create"], row)
+            except psycopg.errors.ForeignKeyViolation as violation:
+                raise _missing(run, violation) from violation
         if cursor.rowcount == 0:
             raise run_exists(run.id)
 
@@ -148,6 +154,12 @@ async def move_run(
         found = await find_run(connection, run_id)
         raise RunStateError(run_id, found.state, to)
     return moved
+
+
+def _missing(run: Run, violation: psycopg.errors.ForeignKeyViolation) -> ValueError:
+    if "capability" in str(violation.diag.constraint_name):
+        return no_capability(str(run.capability_id))
+    return no_parent(str(run.parent_run_id))
 
 
 def _run(state: str, **columns: Any) -> Run:  # noqa: ANN401  # as the query names them

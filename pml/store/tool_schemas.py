@@ -1,16 +1,18 @@
 """Tools of upstream servers in PostgreSQL (`pml.store.ports.ToolSchemas`)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from pml.domain.record import encode
 from pml.domain.tools import Catalog, Tool
 from pml.store.database import Database
+from pml.store.ports import Mark, ToolChanges
 from pml.store.printable import printable
 from pml.store.queries import queries
 
 _SQL = queries("tool_schemas")
+_EVERYTHING = Mark(0)
 
 
 class PostgresToolSchemas:
@@ -22,41 +24,86 @@ class PostgresToolSchemas:
     async def replace(self, server: str, tools: Sequence[Tool]) -> None:
         """See `ToolSchemas.replace`."""
         # The last of a name counts, also for the order.
-        rows = {tool.name: (place, tool) for place, tool in enumerate(tools)}
-        parameters = [_row(server, place, tool) for place, tool in rows.values()]
+        rows = {tool.name: _row(place, tool) for place, tool in enumerate(tools)}
+        columns: dict[str, object] = {
+            column: [row[column] for row in rows.values()] for column in _COLUMNS
+        }
+        columns["server"] = server
         async with self._database.connection() as connection, connection.transaction():
             await connection.execute(_SQL["listed"], {"server": server})
-            await connection.execute(_SQL["mark_gone"], {"server": server, "names": list(rows)})
-            await connection.cursor().executemany(_SQL["upsert"], parameters)
+            cursor = await connection.execute(_SQL["changed_or_gone"], columns)
+            changed = [tool_id for (tool_id,) in await cursor.fetchall()]
+            await connection.execute(_SQL["mark_gone"], columns)
+            await connection.execute(_SQL["upsert"], columns)
+            if changed:
+                await connection.execute(_SQL["mark_stale"], {"tool_ids": changed})
 
-    async def catalog(self) -> Catalog:
+    async def catalog(self, servers: Collection[str] | None = None) -> Catalog:
         """See `ToolSchemas.catalog`."""
+        wanted = None if servers is None else list(servers)
         async with self._database.connection() as connection:
-            cursor = await connection.execute(_SQL["catalog"])
+            cursor = await connection.execute(_SQL["catalog"], {"servers": wanted})
             rows = await cursor.fetchall()
-        servers: dict[str, list[Tool]] = {str(row[0]): [] for row in rows}
+        found: dict[str, list[Tool]] = {str(row[0]): [] for row in rows}
         for row in rows:
             if row[1] is not None:
-                servers[str(row[0])].append(_tool(row))
-        return Catalog(servers)
+                found[str(row[0])].append(_tool(row))
+        return Catalog(found)
+
+    async def find(self, tool_ids: Collection[str]) -> Mapping[str, Tool]:
+        """See `ToolSchemas.find`."""
+        parts = [tool_id.partition(":") for tool_id in tool_ids]
+        names = {
+            "servers": [server for server, _, _ in parts],
+            "names": [name for _, _, name in parts],
+        }
+        async with self._database.connection() as connection:
+            cursor = await connection.execute(_SQL["find"], names)
+            tools = map(_tool, await cursor.fetchall())
+        return {tool.id: tool for tool in tools}
+
+    async def changes(self, since: Mark | None) -> ToolChanges:
+        """See `ToolSchemas.changes`."""
+        after = _EVERYTHING if since is None else since
+        async with self._database.connection() as connection:
+            cursor = await connection.execute(_SQL["changes"], {"since": str(after)})
+            rows = await cursor.fetchall()
+        mark = rows[0][0]
+        assert isinstance(mark, int)
+        found = [(row[1], _tool(row[2:])) for row in rows if row[2] is not None]
+        return ToolChanges(
+            mark=Mark(mark),
+            tools=tuple(tool for gone, tool in found if not gone),
+            gone=() if since is None else tuple(tool.id for gone, tool in found if gone),
+        )
 
 
-def _row(server: str, position: int, tool: Tool) -> dict[str, object]:
-    tool = msgspec.structs.replace(tool, server=server, description=printable(tool.description))
+_COLUMNS = (
+    "names",
+    "positions",
+    "descriptions",
+    "input_schemas",
+    "output_schemas",
+    "annotations",
+    "schema_hashes",
+)
+
+
+def _row(position: int, tool: Tool) -> dict[str, object]:
     output = tool.output_schema
+    tool = msgspec.structs.replace(tool, description=printable(tool.description))
     return {
-        "server": server,
-        "name": tool.name,
-        "position": position,
-        "description": tool.description,
-        "input_schema": encode(tool.input_schema).decode(),
-        "output_schema": None if output is None else encode(output).decode(),
+        "names": tool.name,
+        "positions": position,
+        "descriptions": tool.description,
+        "input_schemas": encode(tool.input_schema).decode(),
+        "output_schemas": None if output is None else encode(output).decode(),
         "annotations": encode(tool.annotations).decode(),
-        "schema_hash": tool.schema_hash(),
+        "schema_hashes": tool.schema_hash(),
     }
 
 
-def _tool(row: tuple[object, ...]) -> Tool:
+def _tool(row: Sequence[object]) -> Tool:
     server, name, description, input_schema, output_schema, annotations = map(_text, row)
     return Tool(
         server=server,

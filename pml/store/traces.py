@@ -10,12 +10,16 @@ from psycopg.rows import kwargs_row
 from pml.domain.record import JsonText, decode, encode
 from pml.domain.run import RunState
 from pml.domain.trace import BranchDecision, ExecutionTrace, TaskResult, ToolDependency
+from pml.learning.experience import canonical_arguments, teaches
+from pml.learning.priority import priority
 from pml.store.connection import Connection
 from pml.store.database import Database
-from pml.store.messages import check_trace, no_capability, no_run, no_trace
+from pml.store.ledger_key import LedgerKey
+from pml.store.messages import check_trace, no_run, no_trace
 from pml.store.printable import printable
 from pml.store.queries import queries
 from pml.store.runs import move_run
+from pml.store.teaching import argument_text, lock, teach
 
 _SQL = queries("traces")
 
@@ -23,8 +27,9 @@ _SQL = queries("traces")
 class PostgresTraces:
     """One row per trace; JSON columns hold what the record's JSON holds."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, key: LedgerKey) -> None:
         self._database = database
+        self._key = key
 
     async def finish(
         self,
@@ -37,13 +42,29 @@ class PostgresTraces:
         results: Sequence[tuple[str, JsonText]],
         dependencies: Sequence[ToolDependency],
         result_expires_at_ms: int,
+        arguments: JsonText = "{}",
     ) -> None:
         """See `Traces.finish`."""
         check_trace(run_id, trace)
         async with self._database.connection() as connection, connection.transaction():
-            # First, because it tells a repetition, and makes a second one wait for the first.
+            capability = None
+            if trace.capability_id is not None:
+                capability = await lock(connection, trace.capability_id)
+                surprise = priority(capability.experience.learning, trace)
+                trace = msgspec.structs.replace(trace, priority=surprise)
+            # Before all else, because it tells a repetition, and makes a second one wait for
+            # the first.
             if not await _insert(connection, trace):
                 return
+            if capability is not None and teaches(trace):
+                known_as = argument_text(capability.id, canonical_arguments(arguments))
+                await teach(
+                    connection,
+                    capability,
+                    trace,
+                    argument_hash=self._key.hmac(known_as),
+                    now_ms=now_ms,
+                )
             await move_run(
                 connection,
                 run_id,
@@ -92,8 +113,6 @@ async def _insert(connection: Connection, trace: ExecutionTrace) -> bool:
     try:
         cursor = await connection.execute(_SQL["insert"], row)
     except psycopg.errors.ForeignKeyViolation as violation:
-        if trace.capability_id is not None and "capability" in str(violation.diag.constraint_name):
-            raise no_capability(trace.capability_id) from violation
         raise no_run(trace.run_id) from violation
     return cursor.rowcount == 1
 

@@ -17,10 +17,13 @@ ROWS = {
     " VALUES ('fs', 'read', 0, '', '{}', '{}', '')",
     "tool_dependency": "(source, target, edge_type, edge_source, weight, count)"
     " VALUES ('a', 'b', 'sequence', 'observed', 0.5, 1)",
-    "workflow_pattern": "(pattern_id, name, source, canonical_hash, dag_structure)"
-    """ VALUES ('c', 'c', 'code', 'h', '{"static_structure": {}, "learning": {}}')""",
+    "workflow_pattern": "(pattern_id, name, source, canonical_hash, dag_structure, created_at_ms,"
+    " updated_at_ms) VALUES ('c', 'c', 'code', 'h', '{}', 0, 0)",
     "capability_dependency": "(source, target, edge_type, edge_source, weight, count)"
     " VALUES ('c', 'c', 'contains', 'inferred', 0.8, 1)",
+    "past_intent": "(capability_id, intent_key, intent, success_count, failure_count,"
+    " last_success, last_at_ms) VALUES ('c', '', '', 1, 0, true, 0)",
+    "embedding": "(encoder, key_hash, key, text_hash, vector) VALUES ('e', '', '', '', '[1,2]')",
     "run": "(id, intent, state, reason, source_hash, owner, created_at_ms, updated_at_ms,"
     " timeout_ms) VALUES ('r', '', 'running', '', '', '', 0, 0, 0)",
     "run_log": "(run_id, seq, kind, body) VALUES ('r', 0, 'issued', '')",

@@ -4,16 +4,28 @@ INSERT INTO tool_server (server)
 VALUES (%(server)s)
 ON CONFLICT (user_id, server) DO UPDATE SET listed_at = now()
 
+-- Those that are not listed any more, or not as they were.
+-- name: changed_or_gone
+SELECT tool_id
+FROM tool_schema AS old
+LEFT JOIN unnest(%(names)s::text[], %(schema_hashes)s::text[]) AS new (name, schema_hash)
+  ON new.name = old.name
+WHERE old.server = %(server)s
+  AND (new.schema_hash <> old.schema_hash OR (new.name IS NULL AND old.gone_at IS NULL))
+
 -- name: mark_gone
 UPDATE tool_schema
-SET gone_at = now()
-WHERE server = %(server)s AND gone_at IS NULL AND name <> ALL (%(names)s)
+SET gone_at = now(), changed_xid = pg_current_xact_id()
+WHERE server = %(server)s AND gone_at IS NULL AND name <> ALL (%(names)s::text[])
 
+-- Rows that would not change stay untouched.  The hash does not tell the order of keys.
 -- name: upsert
 INSERT INTO tool_schema AS old (server, name, position, description, input_schema,
                                 output_schema, annotations, schema_hash)
-VALUES (%(server)s, %(name)s, %(position)s, %(description)s, %(input_schema)s,
-        %(output_schema)s, %(annotations)s, %(schema_hash)s)
+SELECT %(server)s, *
+FROM unnest(%(names)s::text[], %(positions)s::integer[], %(descriptions)s::text[],
+            %(input_schemas)s::json[], %(output_schemas)s::json[], %(annotations)s::json[],
+            %(schema_hashes)s::text[])
 ON CONFLICT (user_id, server, name)
 DO UPDATE SET
   position = excluded.position,
@@ -22,10 +34,32 @@ DO UPDATE SET
   output_schema = excluded.output_schema,
   annotations = excluded.annotations,
   schema_hash = excluded.schema_hash,
-  embedding = CASE WHEN old.schema_hash = excluded.schema_hash THEN old.embedding END,
   gone_at = NULL,
   changed_at = CASE
-    WHEN old.schema_hash = excluded.schema_hash THEN old.changed_at ELSE now() END
+    WHEN old.schema_hash = excluded.schema_hash THEN old.changed_at ELSE now() END,
+  changed_xid = CASE
+    WHEN old.schema_hash = excluded.schema_hash AND old.gone_at IS NULL THEN old.changed_xid
+    ELSE pg_current_xact_id() END
+WHERE old.gone_at IS NOT NULL
+  OR old.schema_hash <> excluded.schema_hash
+  OR old.position <> excluded.position
+  OR (old.input_schema::text, old.output_schema::text, old.annotations::text)
+     IS DISTINCT FROM
+     (excluded.input_schema::text, excluded.output_schema::text, excluded.annotations::text)
+
+-- Locked in one order, so that two servers that change together do not wait in a circle.
+-- name: mark_stale
+WITH users AS (
+  SELECT pattern_id
+  FROM workflow_pattern
+  WHERE tools && %(tool_ids)s::text[] AND NOT stale
+  ORDER BY pattern_id
+  FOR NO KEY UPDATE
+)
+UPDATE workflow_pattern
+SET stale = true, changed_xid = pg_current_xact_id()
+FROM users
+WHERE workflow_pattern.pattern_id = users.pattern_id
 
 -- A server without tools is one row of nulls.
 -- name: catalog
@@ -35,4 +69,21 @@ FROM tool_server
 LEFT JOIN tool_schema
   ON tool_schema.server = tool_server.server AND tool_schema.user_id = tool_server.user_id
      AND gone_at IS NULL
+WHERE %(servers)s::text[] IS NULL OR tool_server.server = ANY (%(servers)s::text[])
 ORDER BY tool_server.server, position
+
+-- name: find
+SELECT tool_schema.server, tool_schema.name, description, input_schema::text,
+       output_schema::text, annotations::text
+FROM unnest(%(servers)s::text[], %(names)s::text[]) AS wanted (server, name)
+JOIN tool_schema
+  ON tool_schema.server = wanted.server AND tool_schema.name = wanted.name
+WHERE gone_at IS NULL
+
+-- Marks and rows of one snapshot; without rows, one row of nulls.
+-- name: changes
+SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS mark, gone_at IS NOT NULL AS gone,
+       server, name, description, input_schema::text, output_schema::text, annotations::text
+FROM (VALUES (1)) AS always
+LEFT JOIN tool_schema ON changed_xid >= %(since)s::xid8
+ORDER BY server, position

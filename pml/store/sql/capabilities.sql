@@ -1,0 +1,99 @@
+-- The name or the procedure may be taken meanwhile: then there is no row.
+-- name: insert
+INSERT INTO workflow_pattern (pattern_id, canonical_hash, name, intent, description, source, code,
+                              instrumented, dag_structure, parameters, depth, tools,
+                              created_at_ms, updated_at_ms, used_at_ms)
+VALUES (%(id)s, %(canonical_hash)s, %(name)s, %(intent)s, %(description)s, %(source)s, %(code)s,
+        %(instrumented)s, %(dag_structure)s, %(parameters)s, %(depth)s, %(tools)s,
+        %(now_ms)s, %(now_ms)s, %(now_ms)s)
+ON CONFLICT DO NOTHING
+
+-- name: taken
+SELECT name
+FROM workflow_pattern
+WHERE name = ANY (%(names)s::text[])
+
+-- name: rename
+UPDATE workflow_pattern
+SET name = %(name)s, updated_at_ms = %(now_ms)s, changed_xid = pg_current_xact_id()
+WHERE pattern_id = %(id)s
+
+-- name: get
+SELECT canonical_hash, name, intent, description, source, code, instrumented,
+       dag_structure::text, parameters::text, depth, user_id, lifecycle, stale, hidden,
+       usage_count, success_count, cardinality(argument_hmacs) AS distinct_arguments,
+       created_at_ms, updated_at_ms
+FROM workflow_pattern
+WHERE pattern_id = %(id)s
+
+-- name: named
+SELECT canonical_hash, name, intent, description, source, code, instrumented,
+       dag_structure::text, parameters::text, depth, user_id, lifecycle, stale, hidden,
+       usage_count, success_count, cardinality(argument_hmacs) AS distinct_arguments,
+       created_at_ms, updated_at_ms
+FROM workflow_pattern
+WHERE name = ANY (%(names)s::text[]) AND NOT hidden
+
+-- name: recent
+SELECT canonical_hash, name, intent, description, source, code, instrumented,
+       dag_structure::text, parameters::text, depth, user_id, lifecycle, stale, hidden,
+       usage_count, success_count, cardinality(argument_hmacs) AS distinct_arguments,
+       created_at_ms, updated_at_ms
+FROM workflow_pattern
+WHERE NOT hidden OR %(hidden)s
+ORDER BY used_at_ms DESC, pattern_id
+LIMIT %(limit)s
+
+-- name: changed
+SELECT canonical_hash, name, intent, description, source, code, instrumented,
+       dag_structure::text, parameters::text, depth, user_id, lifecycle, stale, hidden,
+       usage_count, success_count, cardinality(argument_hmacs) AS distinct_arguments,
+       created_at_ms, updated_at_ms
+FROM workflow_pattern
+WHERE changed_xid >= %(since)s::xid8
+ORDER BY pattern_id
+
+-- name: mark
+SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+
+-- name: intents
+SELECT capability_id, intent, success_count, failure_count, last_success, last_at_ms
+FROM past_intent
+WHERE capability_id = ANY (%(ids)s::text[])
+ORDER BY capability_id, last_at_ms DESC, intent COLLATE "C"
+
+-- Teaching: the lock that puts the runs of one capability in order.  It lets others point to the
+-- row meanwhile.
+-- name: experience
+SELECT dag_structure::text, json_array_length(parameters) > 0, usage_count, success_count,
+       argument_hmacs, lifecycle, hidden, stale
+FROM workflow_pattern
+WHERE pattern_id = %(id)s
+FOR NO KEY UPDATE
+
+-- One statement, so one round trip.
+-- name: teach
+WITH taught AS (
+  UPDATE workflow_pattern
+  SET dag_structure = %(dag_structure)s,
+      usage_count = %(usage_count)s,
+      success_count = %(success_count)s,
+      argument_hmacs = %(argument_hmacs)s,
+      lifecycle = %(lifecycle)s,
+      hidden = %(hidden)s,
+      stale = %(stale)s,
+      used_at_ms = %(now_ms)s,
+      updated_at_ms = %(now_ms)s,
+      changed_xid = pg_current_xact_id()
+  WHERE pattern_id = %(id)s
+)
+INSERT INTO past_intent AS past (capability_id, intent_key, intent, success_count, failure_count,
+                                 last_success, last_at_ms)
+VALUES (%(id)s, %(intent_key)s, %(intent)s, %(success)s::integer, 1 - %(success)s::integer,
+        %(success)s, %(now_ms)s)
+ON CONFLICT (user_id, capability_id, intent_key)
+DO UPDATE SET
+  success_count = past.success_count + excluded.success_count,
+  failure_count = past.failure_count + excluded.failure_count,
+  last_success = excluded.last_success,
+  last_at_ms = excluded.last_at_ms
