@@ -1,6 +1,7 @@
 """TypeScript to static structure and instrumented code: the whole of analysis in order.
 
-Parse, bind names, find the calls, build control flow, draw it, trace values, splice.
+Parse, bind names, find the calls, build control flow, draw it, trace values, lift literals,
+splice.
 """
 
 from dataclasses import dataclass
@@ -20,8 +21,10 @@ from pml.analysis.edges import Drawn, draw
 from pml.analysis.functions import Functions
 from pml.analysis.graph import Point, Role
 from pml.analysis.inputs import inputs
+from pml.analysis.lifting import lift, passed
 from pml.analysis.live import Live
 from pml.analysis.origins import Tracer
+from pml.analysis.parameters import parameters_of
 from pml.analysis.provides import dataflow_edges, schema_edges
 from pml.analysis.prune import kept_points
 from pml.analysis.scope import Scopes
@@ -48,6 +51,8 @@ from pml.domain.tools import Catalog
 _EMPTY = StaticStructure(nodes=(), edges=(), complete=True)
 ANY_SERVER = "*"
 """Among the servers that a source names: it may use every server there is."""
+CAPABILITY_ID = "capabilityId"
+"""Annotation of a capability that stands as a tool of `CAPABILITY_SERVER` in a catalog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,28 +87,37 @@ def analyse(source: str, catalog: Catalog, *, limits: Limits = Limits()) -> Prog
         )
 
 
-def referenced_servers(source: str) -> tuple[str, ...]:
-    """The servers that the source names, in order of first use, before any is connected.
+@dataclass(frozen=True, slots=True)
+class References:
+    """What a source names, in order of first use, before anything is connected or looked up."""
 
-    `ANY_SERVER` stands among them if the source may use others; nothing is found in a source
-    that does not parse.
-    """
+    servers: tuple[str, ...] = ()
+    """`ANY_SERVER` stands among them if the source may use others."""
+    capabilities: tuple[str, ...] = ()
+    """Names, as in ``capabilities.name``."""
+
+
+def references(source: str) -> References:
+    """The servers and capabilities that a source names; none where it does not parse."""
     text, refusal = _readable(source, Limits())
     if refusal is not None:
-        return ()
+        return References()
     parsed = Source(text)
     if _unparsed(parsed, Reporter(parsed)):
-        return ()
+        return References()
     try:
         calls = _read(parsed).calls
     except RecursionError:
-        return (ANY_SERVER,)
-    named = [
-        ANY_SERVER if site.handle.server is None else site.handle.server
-        for site in calls.sites
-        if site.handle.kind is not Kind.CAPABILITY
-    ]
-    return tuple(dict.fromkeys([*named, *([ANY_SERVER] if calls.leaks else [])]))
+        return References(servers=(ANY_SERVER,))
+    servers: list[str] = []
+    capabilities: list[str] = []
+    for handle in (site.handle for site in calls.sites):
+        if handle.kind is not Kind.CAPABILITY:
+            servers.append(ANY_SERVER if handle.server is None else handle.server)
+        elif handle.name is not None:
+            capabilities.append(handle.name)
+    servers += [ANY_SERVER] if calls.leaks else []
+    return References(tuple(dict.fromkeys(servers)), tuple(dict.fromkeys(capabilities)))
 
 
 def _too_intricate() -> Diagnostic:
@@ -178,7 +192,7 @@ def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Prog
     place = {point.id: index for index, point in enumerate(drawn.points)}
     provided.sort(key=lambda edge: (place[edge.target], place[edge.source]))
     structure = StaticStructure(
-        nodes=tuple(_node(point, given) for point in drawn.points),
+        nodes=tuple(_node(point, given, catalog) for point in drawn.points),
         edges=(*drawn.edges, *provided),
         complete=calls.complete,
         parameters=read_inputs.names,
@@ -188,15 +202,28 @@ def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Prog
     )
     found = tuple(errors_first(report.found))
     failed = any(diagnostic.severity is Severity.ERROR for diagnostic in found)
-    instrumented = "" if failed else instrument(source, calls, drawn.points)
-    return Program(source=text, structure=structure, instrumented=instrumented, diagnostics=found)
+    if failed:
+        return Program(source=text, structure=structure, instrumented="", diagnostics=found)
+    values = passed(source, calls)
+    lifted = lift(source, scopes, calls, values, read_inputs.names)
+    return Program(
+        source=text,
+        structure=structure,
+        instrumented=instrument(source, calls, drawn.points, lifted),
+        diagnostics=found,
+        parameters=parameters_of(read_inputs, lifted, values, tracer, catalog),
+    )
 
 
-def _node(point: Point, given: dict[Site, dict[str, Argument]]) -> Node:
+def _node(point: Point, given: dict[Site, dict[str, Argument]], catalog: Catalog) -> Node:
     if point.site is not None:
         if point.site.handle.kind is Kind.CAPABILITY:
-            name = point.site.handle.name or ANY_TOOL
-            return CapabilityCall(id=point.id, capability_id=name, arguments=given[point.site])
+            return CapabilityCall(
+                id=point.id,
+                capability_id=capability_id(point.site, catalog),
+                name=point.site.handle.name or "",
+                arguments=given[point.site],
+            )
         return Task(id=point.id, tool=point.label, arguments=given[point.site])
     if point.role is Role.DECISION:
         return Decision(id=point.id, condition=point.label)
@@ -205,6 +232,13 @@ def _node(point: Point, given: dict[Site, dict[str, Argument]]) -> Node:
     if point.role is Role.JOIN:
         return Join(id=point.id)
     return Loop(id=point.id, condition=point.label)
+
+
+def capability_id(site: Site, catalog: Catalog) -> str:
+    """Of the capability that a site calls; its name where none of that name is known."""
+    known = catalog.find(site.handle.tool)
+    found = None if known is None else known.annotations.get(CAPABILITY_ID)
+    return found if isinstance(found, str) else site.handle.name or ANY_TOOL
 
 
 def _locations(source: Source, drawn: Drawn) -> dict[str, Location]:

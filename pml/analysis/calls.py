@@ -1,9 +1,10 @@
 """Call sites: where the code calls a tool or a capability, however it got hold of it (SA-5).
 
 Starting from the names ``mcp`` and ``capabilities``, every use is followed outwards through
-member access and through the variables that it is given to.  A tool that is called is a site;
-a tool that is passed on as a value is a site where it is passed; a server that escapes to where
-it cannot be followed makes the structure incomplete.
+member access and through the variables that it is given to.  ``mcp.capabilities`` is the same
+as ``capabilities``, here as in the sandbox, so that it is no way around.  A tool that is called
+is a site; a tool that is passed on as a value is a site where it is passed; a server that
+escapes to where it cannot be followed makes the structure incomplete.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pml.analysis.globals import CAPABILITIES, MCP
 from pml.analysis.literals import key_name, string_value
 from pml.analysis.scope import Binding, Into, Path, Scopes, Step, parameters, pattern_names
 from pml.analysis.syntax import MEMBERS, Source, Syntax, bare, wrapped
+from pml.domain.capability import CAPABILITY_SERVER
 from pml.domain.structure import ANY_TOOL
 
 
@@ -54,14 +56,13 @@ class Handle:
             return None
         text = key if isinstance(key, str) else None
         if kind is Kind.SERVER:
+            kind = Kind.CAPABILITIES if text == CAPABILITY_SERVER else kind
             return Handle(kind, server=text, certain=self.certain)
         return Handle(kind, server=self.server, name=text, certain=self.certain)
 
     @property
     def tool(self) -> str:
-        """``server:tool``, the capability's name, or ``*``."""
-        if self.kind is Kind.CAPABILITY:
-            return self.name or ANY_TOOL
+        """``server:tool``, ``capabilities:name``, or ``*``."""
         return (
             ANY_TOOL if self.server is None or self.name is None else f"{self.server}:{self.name}"
         )
@@ -246,7 +247,10 @@ class Calls:
         return [use for use in self._scopes.targets[target].uses if self.handle(use) is not None]
 
 
-_ROOTS = {MCP: Handle(Kind.ROOT), CAPABILITIES: Handle(Kind.CAPABILITIES)}
+_ROOTS = {
+    MCP: Handle(Kind.ROOT),
+    CAPABILITIES: Handle(Kind.CAPABILITIES, server=CAPABILITY_SERVER),
+}
 
 
 def _merged(handles: set[Handle | None]) -> Handle | None:

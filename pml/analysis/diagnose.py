@@ -8,6 +8,7 @@ from pml.analysis.literals import key_name
 from pml.analysis.schemas import violations
 from pml.analysis.scope import Scopes
 from pml.analysis.syntax import Source, Syntax, bare
+from pml.domain.capability import CAPABILITY_SERVER
 from pml.domain.nearest import did_you_mean
 from pml.domain.program import Diagnostic, Severity
 from pml.domain.structure import ANY_TOOL, Argument
@@ -139,31 +140,40 @@ def report_calls(
 ) -> None:
     """Unknown servers, tools and capabilities, and arguments that cannot be right."""
     for site in calls.sites:
-        handle = site.handle
-        if handle.kind is Kind.CAPABILITY:
-            message = f"no capability {handle.tool!r} is known"
-            report.error(site.expression, "unknown-capability", message)
-        elif handle.tool == ANY_TOOL:
-            message = "which tool this calls cannot be known before it runs: it needs approval"
-            report.warn(site.expression, "dynamic-tool", message)
-        elif site.handle.server not in catalog.servers:
-            hint = (
-                did_you_mean(handle.server or "", catalog.servers)
-                if catalog.servers
-                else ": no server is configured; name them in mcp.json"
-            )
-            message = f"no server {handle.server!r}{hint}"
-            report.error(site.expression, "unknown-server", message)
-        elif (tool := catalog.find(handle.tool)) is None:
-            hint = did_you_mean(handle.name or "", catalog.tools_of(handle.server or ""))
-            message = f"server {handle.server!r} has no tool {handle.name!r}{hint}"
-            report.error(site.expression, "unknown-tool", message)
+        tool = catalog.find(site.handle.tool)
+        if tool is None:
+            _report_unknown(site, catalog, report)
         elif site.call is not None:
-            for code, name, message in violations(tool, arguments[site]):
+            in_object = bool(site.arguments) and bare(site.arguments[0]).kind == "object"
+            for code, name, message in violations(tool, arguments[site], in_object=in_object):
                 report.error(_place(source, site, name), code, message)
     for leak in calls.leaks:
         message = "what is called through this cannot be known before it runs: it needs approval"
         report.warn(leak, "dynamic-tool", message)
+
+
+def _report_unknown(site: Site, catalog: Catalog, report: Reporter) -> None:
+    """A call of what the catalog does not have."""
+    handle, expression = site.handle, site.expression
+    server, name = handle.server or "", handle.name or ""
+    others = catalog.tools_of(server)
+    if handle.kind is Kind.CAPABILITY:
+        message = f"no capability {name!r} is known{did_you_mean(name, others)}"
+        if handle.tool == ANY_TOOL:  # a run keeps the versions that it calls: they must be named
+            message = "which capability this calls cannot be known before it runs: write its name"
+        report.error(expression, "unknown-capability", message)
+    elif handle.tool == ANY_TOOL:
+        message = "which tool this calls cannot be known before it runs: it needs approval"
+        report.warn(expression, "dynamic-tool", message)
+    elif server not in catalog.servers:
+        servers = [known for known in catalog.servers if known != CAPABILITY_SERVER]
+        hint = did_you_mean(server, servers)
+        if not servers:
+            hint = ": no server is configured; name them in mcp.json"
+        report.error(expression, "unknown-server", f"no server {server!r}{hint}")
+    else:
+        message = f"server {server!r} has no tool {name!r}{did_you_mean(name, others)}"
+        report.error(expression, "unknown-tool", message)
 
 
 def _place(source: Source, site: Site, name: str | None) -> Syntax:

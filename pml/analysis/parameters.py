@@ -1,15 +1,78 @@
-"""Values for a program's parameters, checked before anything runs (SA-4)."""
+"""The parameters of a program (SA-9), and values for them, checked before anything runs (SA-4)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pml.analysis.inputs import first_use, inputs
+from msgspec import UNSET
+
+from pml.analysis.inputs import Inputs, first_use, inputs
+from pml.analysis.lifting import Lifted, Passed, Place
+from pml.analysis.origins import From, Tracer
+from pml.analysis.schemas import faults
 from pml.analysis.scope import Scopes
-from pml.analysis.syntax import Source
+from pml.analysis.subschema import subschema
+from pml.analysis.syntax import MEMBERS, Source, bare
+from pml.domain.capability import CapabilityParameter
 from pml.domain.nearest import did_you_mean
 from pml.domain.program import Diagnostic, Program, Severity
 from pml.domain.record import JsonText
+from pml.domain.structure import SPREAD
+from pml.domain.tools import Catalog
+
+_NAMES = frozenset({"identifier", "shorthand_property_identifier", *MEMBERS})
+
+
+def parameters_of(
+    read: Inputs,
+    lifted: tuple[Lifted, ...],
+    values: list[Passed],
+    tracer: Tracer,
+    catalog: Catalog,
+) -> tuple[CapabilityParameter, ...]:
+    """The names that the code reads, then its lifted literals, each in source order.
+
+    Each has the schema of where it is passed first.  Where the code uses ``args`` as a whole,
+    a last parameter with the name `SPREAD` stands for the names that nobody knows.
+    """
+    schemas: dict[str, dict[str, Any]] = {}
+    for one in values:
+        name = _input_passed(one, tracer)
+        if name is not None and not schemas.get(name):
+            schemas[name] = _schema(catalog, one.site.handle.tool, one.place)
+    inputs = [
+        CapabilityParameter(
+            name=name, schema=schemas.get(name, {}), required=name not in read.optional
+        )
+        for name in read.names
+    ]
+    literals = [
+        CapabilityParameter(
+            name=one.name,
+            schema=_schema(catalog, one.site.handle.tool, one.place),
+            default=one.value,
+            lifted=True,
+        )
+        for one in lifted
+    ]
+    others = [CapabilityParameter(name=SPREAD)] if read.whole else []
+    return (*inputs, *literals, *others)
+
+
+def _input_passed(one: Passed, tracer: Tracer) -> str | None:
+    """The input that is passed as it is, if the value is one."""
+    if bare(one.expression).kind not in _NAMES:
+        return None
+    origins = tracer.trace(one.expression)
+    if len(origins) != 1 or not origins[0].exact or origins[0].kind is not From.INPUT:
+        return None
+    return origins[0].name
+
+
+def _schema(catalog: Catalog, tool_id: str, place: Place) -> dict[str, Any]:
+    tool = catalog.find(tool_id)
+    return {} if tool is None else subschema(tool.input_schema, place)
 
 
 def bind(
@@ -60,3 +123,67 @@ def _say(
     return Diagnostic(
         severity=severity, code=code, message=message, line=line, column=column, text=text[:80]
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """Values for a capability's parameters, as JSON text, and what is wrong with them.
+
+    It may run only if nothing is ``missing`` and there are no ``problems``.
+    """
+
+    arguments: dict[str, JsonText]
+    """For the names that the code reads."""
+    lifted: dict[str, JsonText]
+    """In place of literals."""
+    missing: tuple[str, ...]
+    """Required parameters without a value."""
+    problems: tuple[str, ...]
+    """Sentences, each about one argument."""
+
+
+def bind_capability(parameters: tuple[CapabilityParameter, ...], args: Mapping[str, Any]) -> Bound:
+    """Values for the parameters of a known capability; its code is not looked at."""
+    known = {parameter.name: parameter for parameter in parameters if parameter.name != SPREAD}
+    takes_others = len(known) < len(parameters)
+    arguments: dict[str, JsonText] = {}
+    lifted: dict[str, JsonText] = {}
+    problems: list[str] = []
+    for name, value in args.items():
+        parameter = known.get(name)
+        if parameter is None and not takes_others:
+            names = ", ".join(known) or "none"
+            hint = did_you_mean(name, known) or f"; it has {names}"
+            problems.append(f"there is no parameter {name!r}{hint}")
+            continue
+        try:
+            text = json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            problems.append(f"{name!r} is no JSON: {error}")
+            continue
+        problems += _faults(name, {} if parameter is None else parameter.schema, value)
+        into = lifted if parameter is not None and parameter.lifted else arguments
+        into[name] = text
+    missing = tuple(p.name for p in known.values() if p.required and p.name not in args)
+    return Bound(arguments=arguments, lifted=lifted, missing=missing, problems=tuple(problems))
+
+
+def _faults(name: str, schema: dict[str, Any], value: object) -> Iterator[str]:
+    for where, message in faults(schema, value):
+        yield f"argument {name}{where}: {message}"
+
+
+def input_schema(parameters: tuple[CapabilityParameter, ...]) -> dict[str, Any]:
+    """The schema of the object of arguments that a capability is called with."""
+    known = [parameter for parameter in parameters if parameter.name != SPREAD]
+    made: dict[str, Any] = {
+        "type": "object",
+        "properties": {p.name: {**p.schema, **_default(p)} for p in known},
+        "required": [p.name for p in known if p.required],
+        "additionalProperties": len(known) < len(parameters),
+    }
+    return made
+
+
+def _default(parameter: CapabilityParameter) -> dict[str, Any]:
+    return {} if parameter.default is UNSET else {"default": parameter.default}

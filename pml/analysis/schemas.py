@@ -66,18 +66,21 @@ def shared_fields(producer: Tool, consumer: Tool) -> list[str]:
 
 
 def violations(
-    tool: Tool, arguments: Mapping[str, Argument]
+    tool: Tool, arguments: Mapping[str, Argument], *, in_object: bool
 ) -> Iterator[tuple[str, str | None, str]]:
     """What is certainly wrong with the arguments: a code, the field if any, and a sentence.
 
     Only literal arguments are judged; a field counts as missing only if nothing is spread.
+    ``in_object`` says that the arguments stand in one object literal: then what is spread may
+    also be the value of a key that is computed.
     """
     spread = arguments.get(SPREAD)
-    if isinstance(spread, Literal):
+    if isinstance(spread, Literal) and not in_object:
         message = f"{tool.id} takes one object with its arguments, not a {_named(spread.value)}"
         yield "bad-argument", None, message
         return
-    literals = {n: a.value for n, a in arguments.items() if isinstance(a, Literal)}
+    named = {n: a for n, a in arguments.items() if n != SPREAD}
+    literals = {n: a.value for n, a in named.items() if isinstance(a, Literal)}
     whole = len(literals) == len(arguments)
     try:
         validator = jsonschema_rs.validator_for(tool.input_schema, offline=True)
@@ -102,9 +105,23 @@ def violations(
             yield "bad-argument", None, f"arguments of {tool.id}: {error.message}"
 
 
+def faults(schema: dict[str, Any], value: object) -> list[tuple[str, str]]:
+    """What the schema refuses in a value: where (empty for the whole), and a sentence."""
+    try:
+        validator = jsonschema_rs.validator_for(schema, offline=True)
+        errors = list(validator.iter_errors(value))
+    except (ValueError, jsonschema_rs.ReferencingError):
+        return []  # the server's schema is unusable: the server itself will judge
+    return [(_steps(error.instance_path), error.message) for error in errors]
+
+
 def _pointer(path: list[str | int]) -> str:
     first, *rest = path
-    return str(first) + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in rest)
+    return str(first) + _steps(rest)
+
+
+def _steps(path: list[str | int]) -> str:
+    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path)
 
 
 def _expected(tool: Tool, name: str) -> str:

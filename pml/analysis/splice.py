@@ -1,4 +1,4 @@
-"""Instrumented code: sites, probes and marks spliced into the source (SA-6).
+"""Instrumented code: sites, probes, marks and lifted literals spliced into the source (SA-6).
 
 Only insertions and the property keys of call sites differ from the source, nothing spans a
 line, and nothing is evaluated twice, in another order, or with another ``this``.  What each
@@ -12,6 +12,7 @@ from pml.analysis.calls import Calls, Kind, Site
 from pml.analysis.functions import arguments_of
 from pml.analysis.globals import SHIM
 from pml.analysis.graph import Form, Point, Role
+from pml.analysis.lifting import Lifted
 from pml.analysis.literals import clause_outcome, key_name
 from pml.analysis.syntax import Source, Syntax, bare
 from pml.domain.structure import SITE_MARK
@@ -53,11 +54,15 @@ class Splices:
         return b"".join(parts)
 
 
-def instrument(source: Source, calls: Calls, points: list[Point]) -> str:
-    """The source with a splice for every point."""
+def instrument(
+    source: Source, calls: Calls, points: list[Point], lifted: tuple[Lifted, ...]
+) -> str:
+    """The source with a splice for every point and every lifted literal."""
     splicer = _Splicer(source, calls)
     for point in points:
         splicer.splice(point)
+    for one in lifted:
+        splicer.splices.wrap(one.node, f"{SHIM}.arg({_quoted(one.name)}, ", ")")
     return splicer.splices.apply(source.data).decode("utf-8")
 
 

@@ -78,12 +78,12 @@ async def _connect(bench: "Workbench", scene: "Scene", say: Say) -> None:
     Raises:
         UpstreamUnavailableError: a server failed; what it said has been shown.
     """
-    from pml.analysis.analyse import referenced_servers
+    from pml.analysis.analyse import references
     from pml.cli.render_records import render_servers
     from pml.errors import UpstreamUnavailableError
 
     _title(say, "1. Connect the servers, side by side")
-    names = referenced_servers(scene.source)
+    names = references(scene.source).servers
     await bench.upstreams.connect(names)
     found = tuple(server for server in bench.upstreams.status() if server.name in names)
     say(render_servers(found, width=width()))

@@ -72,6 +72,8 @@ class CapabilityCall(Record, frozen=True, kw_only=True, tag="capability"):
     id: CallSite
     capability_id: str
     """The name in the code until a capability of that name is known."""
+    name: str = ""
+    """As the code calls it; the capability may get another name later."""
     arguments: dict[str, Argument] = {}  # noqa: RUF012
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pml.analysis.analyse import analyse, referenced_servers
+from pml.analysis.analyse import analyse, references
 from pml.analysis.dag import compile_dag
 from pml.analysis.parameters import bind
 from pml.domain.json_text import flaw
@@ -159,7 +159,7 @@ async def _catalog(
         The catalog, and for each server that the code names and nobody could reach, why.
     """
     known = (await schemas.catalog()).servers
-    named = referenced_servers(source)
+    named = references(source).servers
     wanted = servers.names if "*" in named else [s for s in servers.names if s in named]
     missing = [server for server in wanted if refresh or server not in known]
     listings = await asyncio.gather(

@@ -4,10 +4,12 @@
 
 import pytest
 
-from pml.analysis.analyse import analyse, referenced_servers
+from pml.analysis.analyse import References, analyse, references
 from pml.domain.limits import Limits
 from pml.domain.program import Severity
-from tests.analysis.programs import CATALOG, EPIC_10, codes, program
+from pml.domain.structure import CapabilityCall, Parameter
+from pml.domain.tools import Catalog, Tool
+from tests.analysis.programs import CATALOG, EPIC_10, codes, program, schema
 
 ERRORS = {
     "syntax": ("const x = ;", "syntax", "=", 9),
@@ -88,6 +90,7 @@ def test_a_message_says_what_was_expected(source: str) -> None:
         "await mcp.fs.read({ ...options })",
         "await mcp.fs.read(options)",
         "await mcp.fs.read({ path: x ? 1 : 2 })",
+        "await mcp.fs.read({ path, [key]: 1 })",
         "if (typeof process === 'undefined') return",
         "const x = { eval: 1, import: 2 }; return x.eval + x.import",
         "const process = 1; return process",
@@ -185,12 +188,70 @@ def test_errors_come_before_warnings_and_each_in_source_order() -> None:
 
 
 def test_the_servers_that_a_source_names() -> None:
-    assert referenced_servers(EPIC_10) == ("fs",)
-    assert referenced_servers("const { b } = mcp; await mcp.a.x(); await b.y()") == ("a", "b")
-    assert referenced_servers("await mcp.a.x(); await mcp[s].y()") == ("a", "*")
-    assert referenced_servers("f(mcp)") == ("*",)
-    assert referenced_servers("const x = ;") == ()
-    assert referenced_servers("return 1") == ()
+    assert references(EPIC_10).servers == ("fs",)
+    assert references("const { b } = mcp; await mcp.a.x(); await b.y()").servers == ("a", "b")
+    assert references("await mcp.a.x(); await mcp[s].y()").servers == ("a", "*")
+    assert references("f(mcp)").servers == ("*",)
+    assert references("const x = ;").servers == ()
+    assert references("return 1").servers == ()
+
+
+def test_the_capabilities_that_a_source_names() -> None:
+    """EX-10: however it gets hold of them; ``mcp.capabilities`` is no server."""
+    found = references("const { a } = capabilities; await a(); await mcp.capabilities.b()")
+    assert found == References(servers=(), capabilities=("a", "b"))
+    assert references("const c = mcp['capabilities']; await c.x(); await mcp.s.a()") == References(
+        servers=("s",), capabilities=("x",)
+    )
+    assert references("await capabilities[x](); f(capabilities)") == References(servers=("*",))
+
+
+KNOWN = Catalog(
+    {
+        "capabilities": [
+            Tool(
+                server="capabilities",
+                name="read_notes",
+                input_schema=schema("path", "head", head="integer"),
+                annotations={"capabilityId": "cap_1"},
+            )
+        ]
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "callee",
+    ["capabilities.read_notes", "mcp.capabilities.read_notes", "mcp['capabilities']?.read_notes"],
+)
+def test_a_known_capability_is_a_node_with_its_id(callee: str) -> None:
+    """SA-2, EX-10."""
+    analysed = analyse(f"return await {callee}({{ path: args.p }})", KNOWN)
+    (node,) = analysed.structure.nodes
+    assert isinstance(node, CapabilityCall)
+    assert (node.capability_id, node.name) == ("cap_1", "read_notes")
+    assert node.arguments == {"path": Parameter(parameter_name="p")}
+    assert analysed.structure.complete
+    assert r"read_notes\u22a5n1" in analysed.instrumented
+    assert analysed.parameters[0].schema == {"type": "string"}
+
+
+NOT_SO = {
+    "capabilities.raed_notes({})": "no capability 'raed_notes' is known; did you mean 'read_notes'?",
+    "mcp.capabilities.zz()": "no capability 'zz' is known",
+    "capabilities[x]()": "which capability this calls cannot be known before it runs: write its name",
+    "capabilities.read_notes({})": ("capabilities:read_notes needs the argument 'path' (string)"),
+    "capabilities.read_notes({ path: 1 })": (
+        'argument path of capabilities:read_notes: 1 is not of type "string"'
+    ),
+    "mcp.capabilitie.x()": "no server 'capabilitie': no server is configured; name them in mcp.json",
+}
+
+
+@pytest.mark.parametrize("source", NOT_SO)
+def test_a_call_of_a_capability_is_checked_like_a_tools(source: str) -> None:
+    """SA-7, EX-10."""
+    assert [d.message for d in analyse(f"await {source}", KNOWN).errors] == [NOT_SO[source]]
 
 
 def test_text_that_is_no_unicode_is_refused() -> None:

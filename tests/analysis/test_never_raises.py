@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pml.analysis.analyse import referenced_servers
+from pml.analysis.analyse import references
 from pml.analysis.parameters import bind
 from pml.analysis.syntax import Source
 from pml.domain.program import Program
@@ -47,7 +47,7 @@ def check(source: str) -> None:
     names = [node.id for node in analysed.structure.nodes]
     assert len(set(names)) == len(names)
     assert set(analysed.structure.locations) == set(names)
-    referenced_servers(source)
+    references(source)
     bind(analysed, {"path": 1})
 
 

@@ -170,11 +170,26 @@ class Expressions:
             "{}",
             "",
         ]
+        forms += self.written()
         if text and text.isascii():
             forms += [f"{{ {text} }}"] * 2
         if self.chance(7) and not self.sync:
             return f"{{ of: {self.call('num')} }}"
         return self.dice.choice(forms)
+
+    def written(self) -> list[str]:
+        """Arguments that are full of literals, which become parameters."""
+        string, other = self.dice.choice(STRINGS), self.dice.choice(STRINGS)
+        constants = [v.name for v in self.vars if v.kind == "constant"]
+        forms = [
+            f"{{ path: {string}, 'max-size': 0x10, deep: {{ list: [1, {other}, [], null] }} }}",
+            f"{{ path: ({string} as string)!, deep: {{ n: {self.pure('num')}, o: {{ a: -1 }} }} }}",
+            f"{{ ...{{ a: {string}, b: [{{ c: 1e3 }}, {self.pure('bool')}] }}, z: [{{}}] }}",
+            f"{{ a: 1, a: {other}, __proto__: {{ gone: 1 }}, ['k']: 2, 7: true as const }}",
+            f"{{ text: `two\nlines`, list: [, {string}, ...[1, 2]], path: args.name }}",
+        ]
+        forms += [f"{{ {name}, again: [{name}, 1] }}" for name in constants[-1:] if name.isascii()]
+        return forms
 
     def promise(self, kind: str) -> str:
         """A call that is not awaited."""

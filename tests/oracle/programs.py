@@ -27,6 +27,7 @@ class Writer(Statements):
 
     def statement(self, depth: int) -> list[str]:
         flat = [self.let, self.let, self.let, self.show, self.show, self.destructure, self.assign]
+        flat += [self.constant] * 3
         flat += [
             self.logic,
             self.unawaited,

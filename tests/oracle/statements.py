@@ -1,6 +1,6 @@
 """Random statements without a body of their own."""
 
-from tests.oracle.expressions import KINDS, Expressions, Var
+from tests.oracle.expressions import KINDS, STRINGS, Expressions, Var
 
 NOISE = (
     "// await mcp.fs.read({ path: 'nowhere' });",
@@ -24,6 +24,12 @@ class Statements(Expressions):
         name = self.declare(kind, writable=writable)
         note = ": any" if self.chance(15) else ""
         return [f"{'let' if writable else 'const'} {name}{note} = {value};"]
+
+    def constant(self, _: int) -> list[str]:
+        value = self.dice.choice([*STRINGS, "0x1f", "-2", "null", "'x' as const"])
+        name = self.declare("constant")
+        note = f"if ({name} === {value}) out.push({self.any_call()});"
+        return [f"const {name} = {value};", *[note] * self.chance(30)]
 
     def show(self, _: int) -> list[str]:
         kind = self.dice.choice([*KINDS, "bool"])
