@@ -7,8 +7,11 @@ a test keeps the committed pages equal to what this writes.
 import ast
 import inspect
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from typer.core import TyperGroup
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from pml.cli.exits import ExitCode
@@ -20,11 +23,14 @@ NOTICE = "<!-- Written by docs/reference/generate.py: change the code, then run 
 COMMANDS = (
     "demo",
     "execute",
+    "discover",
+    "capabilities",
     "analyse",
     "runs",
     "trace",
     "servers",
     "tools",
+    "client-config",
     "doctor",
     "sandbox-selftest",
 )
@@ -35,7 +41,8 @@ ENVIRONMENT = """\
 | `PML_DATA_DIR` | where database and keys live | the user's data folder |
 | `PML_DATABASE_URL` | a PostgreSQL server instead of the embedded one | |
 | `PML_LEDGER_KEY` | key of the log, base64 of 32 bytes | `ledger.key` in the data folder |
-| `PML_USER` | whose runs these are | `local` |
+| `PML_USER` | whose runs and capabilities these are | `local` |
+| `PML_ENCODER` | name or path of a sentence-transformers model that search uses beside words | |
 | `PML_LOG` | from which level on the log shows: `debug`, `info`, `warning`... | `warning` |
 """
 UNITS = (
@@ -54,8 +61,20 @@ def cli_page() -> str:
         "## Exit codes\n",
         "| code | name | meaning |\n|---|---|---|\n" + "\n".join(_exit_rows()) + "\n",
     ]
-    parts += [f"## pml {command}\n\n```text\n{_help(command)}\n```\n" for command in COMMANDS]
+    for path, _ in commands():
+        parts.append(f"## pml {' '.join(path)}\n\n```text\n{_help(path)}\n```\n")
     return "\n".join(parts)
+
+
+def commands() -> Iterator[tuple[tuple[str, ...], str]]:
+    """The words that call each command and the end of its help, a group before its commands."""
+    top = get_command(app)
+    assert isinstance(top, TyperGroup)
+    for name in COMMANDS:
+        command = top.commands[name]
+        yield (name,), command.epilog or ""
+        for inner, within in getattr(command, "commands", {}).items():
+            yield (name, inner), within.epilog or ""
 
 
 def _exit_rows() -> list[str]:
@@ -66,9 +85,9 @@ def _exit_rows() -> list[str]:
     ]
 
 
-def _help(command: str) -> str:
+def _help(path: Sequence[str]) -> str:
     outcome = CliRunner().invoke(
-        app, [command, "--help"], prog_name="pml", env={"COLUMNS": "80"}, terminal_width=80
+        app, [*path, "--help"], prog_name="pml", env={"COLUMNS": "80"}, terminal_width=80
     )
     return "\n".join(line.rstrip() for line in outcome.stdout.strip().split("\n"))
 

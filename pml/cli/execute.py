@@ -11,6 +11,7 @@ from pml.cli.session import configured, opened, run
 from pml.cli.terminal import note, result, result_json, width
 
 if TYPE_CHECKING:
+    from pml.domain.capability import Capability
     from pml.domain.program import Program
     from pml.domain.response import ExecuteRequest, ExecuteResponse
 
@@ -25,6 +26,7 @@ def register(app: typer.Typer) -> None:
             '    --args \'{"path": "notes.txt"}\' --config mcp.json',
             "echo 'return await mcp.time.get_current_time({timezone: \"UTC\"})' |",
             '    pml execute --intent "what time is it" --code-file - --json',
+            'pml execute --intent "read the notes" --args \'{"path": "other.txt"}\'',
         )
     )(execute)
     app.command(
@@ -42,7 +44,11 @@ def execute(
     ],
     code_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The program, TypeScript; - reads it from stdin."),
+        typer.Option(
+            metavar="FILE",
+            help="The program, TypeScript; - reads it from stdin.  Left out: what is known of "
+            "the intent runs, or is suggested.",
+        ),
     ] = None,
     dag_file: Annotated[
         Path | None,
@@ -60,17 +66,22 @@ def execute(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a program on real servers; each step goes to stderr, the result to stdout."""
+    """Run a program on real servers; each step goes to stderr, the result to stdout.
+
+    With an intent alone, the capability that clearly fits it runs; where none does, nothing
+    runs and what could be run is shown.
+    """
     from pml.cli.exits import for_response
     from pml.cli.render_response import render_response
 
     request = _request(intent, code_file, dag_file, args, timeout_ms)
-    response = run(_execute(request, config, permissions, data_dir, quiet=quiet))
+    response, learned = run(_execute(request, config, permissions, data_dir, quiet=quiet))
     if as_json:
         result_json(response)
     else:
         name = shown_name(code_file or dag_file or STDIN)
-        result(render_response(response, source=request.code or "", name=name, width=width()))
+        source = request.code or ""
+        result(render_response(response, source=source, name=name, width=width(), learned=learned))
     raise typer.Exit(for_response(response))
 
 
@@ -81,14 +92,18 @@ async def _execute(
     data_dir: Path | None,
     *,
     quiet: bool,
-) -> "ExecuteResponse":
+) -> "tuple[ExecuteResponse, Capability | None]":
+    """The response, and the capability that it names where it succeeded."""
     from pml.cli.progress import Progress
 
     on_event = None if quiet else Progress(note, width=width())
     async with opened(
         config=config, permissions=permissions, data_dir=data_dir, on_event=on_event
     ) as bench:
-        return await bench.act.execute(request)
+        response = await bench.act.execute(request)
+        if response.status != "success" or response.capability_id is None:
+            return response, None
+        return response, await bench.store.capabilities.get(response.capability_id)
 
 
 def _request(
@@ -96,7 +111,7 @@ def _request(
 ) -> "ExecuteRequest":
     from pml.domain.response import ExecuteRequest
 
-    if (code_file is None) == (dag_file is None):
+    if code_file is not None and dag_file is not None:
         message = "give either --code-file or --dag-file"
         raise typer.BadParameter(message)
     return ExecuteRequest(

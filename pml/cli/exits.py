@@ -28,7 +28,9 @@ class ExitCode(IntEnum):
     UNAVAILABLE = 6
     """The database, the sandbox or a server cannot be had."""
     NOT_FOUND = 7
-    """There is no such run, trace or tool."""
+    """There is no such run, trace, tool, capability or configuration."""
+    SUGGESTIONS = 8
+    """Nothing ran: the intent alone was not clear enough, and what could be run was shown."""
     INTERRUPTED = 130
     """You pressed Ctrl-C."""
 
@@ -37,6 +39,7 @@ _BY_STATUS = {
     "success": ExitCode.OK,
     "approval_required": ExitCode.APPROVAL_REQUIRED,
     "in_doubt": ExitCode.IN_DOUBT,
+    "suggestions": ExitCode.SUGGESTIONS,
 }
 _BY_ERROR: dict[type[PmlError], ExitCode] = {
     ConfigError: ExitCode.CONFIG,

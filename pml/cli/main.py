@@ -10,7 +10,16 @@ from typing import Annotated
 
 import typer
 
-from pml.cli import client_config, demo, doctor, execute, records, servers
+from pml.cli import (
+    capabilities,
+    client_config,
+    demo,
+    discover,
+    doctor,
+    execute,
+    records,
+    servers,
+)
 from pml.cli.exits import ExitCode, for_error
 from pml.cli.terminal import note
 from pml.errors import PmlError
@@ -27,7 +36,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for module in (execute, records, servers, client_config, doctor, demo):
+COMMANDS = (execute, discover, capabilities, records, servers, client_config, doctor, demo)
+for module in COMMANDS:
     module.register(app)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pml.cli.render_diagnostics import render_diagnostics
 from pml.cli.table import duration, table
+from pml.domain.capability import Capability
 from pml.domain.program import Severity
 from pml.domain.response import ExecuteResponse, TaskSummary
 
@@ -13,17 +14,26 @@ MAX_TASKS = 30
 IN_DOUBT = "in doubt: sent, and nobody knows whether they took effect"
 
 
-def render_response(response: ExecuteResponse, *, source: str, name: str, width: int) -> str:
-    """Status first, then what was found before running, the calls, and the result."""
+def render_response(
+    response: ExecuteResponse,
+    *,
+    source: str,
+    name: str,
+    width: int,
+    learned: Capability | None = None,
+) -> str:
+    """Status first, then what was found before running, the calls, the result, what was learned."""
     parts = [
         _head(response),
         _error(response, name),
         render_diagnostics(response.diagnostics, source, name=name, width=width),
         render_approvals(response, width=width),
+        _suggestions(response, width),
         _tasks("calls", [task for task in response.tasks if task not in response.in_doubt], width),
         _tasks(IN_DOUBT, response.in_doubt, width),
         "\n".join(f"warning: {warning}" for warning in response.warnings),
         _result(response),
+        _learned(response, learned, width),
         _next(response),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -87,6 +97,22 @@ def _tasks(title: str, tasks: Sequence[TaskSummary], width: int) -> str:
     tail = f"\n  ... and {more} more: `pml trace` shows them" if more > 0 else ""
     lines = table(("", "", "", ""), rows, width=width).split("\n")[1:]
     return "\n".join([title, *lines]) + tail
+
+
+def _suggestions(response: ExecuteResponse, width: int) -> str:
+    if response.suggestions is None:
+        return ""
+    from pml.cli.render_found import render_suggestions
+
+    return render_suggestions(response.suggestions, width=width)
+
+
+def _learned(response: ExecuteResponse, capability: Capability | None, width: int) -> str:
+    if capability is None:
+        return ""
+    from pml.cli.render_capabilities import render_learned
+
+    return render_learned(capability, reused=response.mode == "speculation", width=width)
 
 
 def _result(response: ExecuteResponse) -> str:

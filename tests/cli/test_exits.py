@@ -8,7 +8,7 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from docs.reference.generate import COMMANDS, PAGES
+from docs.reference.generate import COMMANDS, PAGES, commands
 from pml import errors
 from pml.cli.exits import ExitCode, for_error, for_response
 from pml.cli.main import app
@@ -41,9 +41,10 @@ def test_an_error_ends_with_the_code_of_its_branch(error: errors.PmlError, code:
         (RunState.ERROR, ExitCode.FAILED),
         (RunState.APPROVAL_REQUIRED, ExitCode.APPROVAL_REQUIRED),
         (RunState.IN_DOUBT, ExitCode.IN_DOUBT),
+        ("suggestions", ExitCode.SUGGESTIONS),
     ],
 )
-def test_a_run_ends_with_the_code_of_its_state(state: RunState, code: ExitCode) -> None:
+def test_a_run_ends_with_the_code_of_its_state(state: str, code: ExitCode) -> None:
     assert for_response(ExecuteResponse(status=state)) is code
 
 
@@ -78,4 +79,4 @@ def test_every_command_is_in_the_reference_and_has_an_example() -> None:
     assert isinstance(group, TyperGroup)
 
     assert set(group.commands) == set(COMMANDS)
-    assert all("Examples:" in (command.epilog or "") for command in group.commands.values())
+    assert [path for path, epilog in commands() if "Examples:" not in epilog] == []

@@ -1,0 +1,72 @@
+"""`pml discover`: which tools and capabilities fit an intent."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from pml.cli.options import AsJson, Config, DataDir, example
+from pml.cli.session import opened, run
+from pml.cli.terminal import result, result_json, width
+
+if TYPE_CHECKING:
+    from pml.domain.discovery import DiscoverRequest, DiscoverResponse
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command(
+        **example(
+            'pml discover "read the notes" --config mcp.json',
+            'pml discover "read the notes" --type capability --limit 3 --json',
+        )
+    )(discover)
+
+
+def discover(
+    *,
+    intent: Annotated[
+        str, typer.Argument(metavar="INTENT", help="What is to be done, in a sentence.")
+    ],
+    kind: Annotated[
+        Literal["tool", "capability", "all"], typer.Option("--type", help="What is wanted.")
+    ] = "all",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many, best first.")] = 10,
+    offset: Annotated[int, typer.Option(min=0, help="How many to leave out before.")] = 0,
+    min_score: Annotated[
+        float, typer.Option("--min-score", min=0, max=1, help="Leave out what fits less.")
+    ] = 0.0,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="One line each; with --json, without schemas.")
+    ] = False,
+    config: Config = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rank tools and capabilities by how well they fit an intent; nothing runs."""
+    from pml.cli.render_found import render_discovery
+    from pml.domain.discovery import DiscoverFilter, DiscoverRequest
+
+    request = DiscoverRequest(
+        intent=intent,
+        filter=DiscoverFilter(type=kind, min_score=min_score),
+        limit=limit,
+        offset=offset,
+        detail="brief" if brief else "full",
+    )
+    found = run(_discover(request, config, data_dir))
+    if as_json:
+        result_json(found)
+    else:
+        result(render_discovery(found, offset=offset, brief=brief, width=width()))
+
+
+async def _discover(
+    request: "DiscoverRequest", config: Path | None, data_dir: Path | None
+) -> "DiscoverResponse":
+    """The ranking; servers that were never listed are asked for their tools first."""
+    async with opened(config=config, data_dir=data_dir) as bench:
+        names = bench.upstreams.names
+        listed = (await bench.store.tool_schemas.catalog(names)).servers
+        await bench.upstreams.connect([name for name in names if name not in listed])
+        return await bench.discover(request)
