@@ -164,7 +164,7 @@ class Index:
 
     def past_alike(self, intent: str, limit: int) -> tuple[PastIntent, ...]:
         """The past intents nearest to it that ever succeeded, and those that tie with the last."""
-        return self._past(self._intents.nearest(self._tokenizer(intent), limit))
+        return self._past(self._intents.nearest(self._tokenizer(intent), limit=limit))
 
     def idf(self, word: str) -> float:
         """Weight of a word as the tokenizer gives it; the highest for one that was never seen."""

@@ -18,6 +18,10 @@ from pml.domain.capability import PastIntent, normalised_intent
 NEIGHBOURS = 20
 """How many of the nearest vote, as in the baselines; those that tie with the last too."""
 
+LEAST_COSINE = 0.3
+"""Less alike than this, a past intent says nothing: over tools that were never used, votes of
+strangers halved the share of first hits (docs/explanation/discovery.md)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
@@ -66,13 +70,19 @@ class PastIntents:
         """The past intents that count as the same, in no order."""
         return self._neighbours(self._exact.get(normalised_intent(intent), ()), 1.0)
 
-    def nearest(self, words: Sequence[str], limit: int = NEIGHBOURS) -> list[Neighbour]:
-        """The most similar ones that ever succeeded, in no order; fewer where none shares a word.
+    def nearest(
+        self,
+        words: Sequence[str],
+        *,
+        limit: int = NEIGHBOURS,
+        least_cosine: float = LEAST_COSINE,
+    ) -> list[Neighbour]:
+        """The most similar ones that ever succeeded, in no order; fewer where few are alike.
 
         With those that tie with the last, so that the answer does not depend on history.
         """
         cosines = self._similar.cosines(words)
-        named = np.flatnonzero(cosines > 0)
+        named = np.flatnonzero(cosines >= least_cosine)
         if len(named) > limit:
             best = cosines[named]
             named = named[best >= np.partition(best, len(best) - limit)[len(best) - limit]]
