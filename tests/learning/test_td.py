@@ -1,0 +1,111 @@
+"""What traces teach (LE-2), against closed forms and recomputation from the whole history."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pml.domain.capability import Learning
+from pml.domain.record import decode, encode
+from pml.domain.trace import BranchDecision, ExecutionTrace
+from pml.learning.td import MOST_PATHS, learned
+from tests.learning.histories import HISTORIES, STRUCTURE, learning_of
+from tests.store.nouns import a_trace
+
+
+def value_after(outcomes: list[bool]) -> float:
+    """TD(0) written out: each outcome counts for a tenth, and a tenth less with each later one."""
+    n = len(outcomes)
+    weighed = sum(0.1 * 0.9 ** (n - 1 - place) * won for place, won in enumerate(outcomes))
+    return 0.5 * 0.9**n + weighed
+
+
+@given(count=st.integers(1, 200))
+def test_the_value_of_a_path_that_always_succeeds_has_a_closed_form(count: int) -> None:
+    (path,) = learning_of([a_trace()] * count).paths
+    assert path.success_rate == pytest.approx(1 - 0.5 * 0.9**count)
+    assert (path.count, path.avg_duration_ms) == (count, a_trace().duration_ms)
+
+
+@given(history=HISTORIES)
+def test_each_path_is_what_its_own_traces_make_of_it(history: list[ExecutionTrace]) -> None:
+    learning = learning_of(history)
+    assert [path.path for path in learning.paths] == list(
+        dict.fromkeys(trace.executed_path for trace in history)
+    )
+    for path in learning.paths:
+        own = [trace for trace in history if trace.executed_path == path.path]
+        mean = own[0].duration_ms
+        for trace in own[1:]:
+            mean = 0.9 * mean + 0.1 * trace.duration_ms
+        assert path.count == len(own)
+        assert path.success_rate == pytest.approx(value_after([trace.success for trace in own]))
+        assert path.avg_duration_ms == pytest.approx(mean)
+
+
+@given(history=HISTORIES)
+def test_a_decision_counts_the_runs_that_went_each_way(history: list[ExecutionTrace]) -> None:
+    learning = learning_of(history)
+    found = {
+        (stats.node_id, outcome): (known.count, known.success_rate)
+        for stats in learning.decision_stats
+        for outcome, known in stats.outcomes.items()
+    }
+    taken = {decision for trace in history for decision in trace.decisions}
+    assert set(found) == {(decision.node_id, decision.outcome) for decision in taken}
+    for decision in taken:
+        own = [trace.success for trace in history if decision in trace.decisions]
+        count, rate = found[decision.node_id, decision.outcome]
+        assert count == len(own)
+        assert rate == pytest.approx(value_after(own))
+
+
+@given(history=HISTORIES)
+def test_the_dominant_path_has_the_most_expected_successes(history: list[ExecutionTrace]) -> None:
+    learning = learning_of(history)
+    often = [path for path in learning.paths if path.count >= 3]
+    if often:
+        (dominant,) = (path for path in often if path.path == learning.dominant_path)
+        expected = dominant.success_rate * dominant.count
+        assert all(expected >= path.success_rate * path.count for path in often)
+    else:
+        assert learning.dominant_path == learning.paths[0].path
+
+
+@given(history=HISTORIES)
+def test_what_was_learned_is_a_valid_record(history: list[ExecutionTrace]) -> None:
+    learning = learning_of(history)  # its constraints hold rates between 0 and 1
+    assert decode(Learning, encode(learning)) == learning
+
+
+@given(history=HISTORIES)
+def test_the_last_traces_count_most(history: list[ExecutionTrace]) -> None:
+    failing = a_trace(executed_path=("n1",), success=False)
+    rates = [
+        next(path.success_rate for path in learning_of(order).paths if path.path == ("n1",))
+        for order in ([*history, failing], [failing, *history])
+    ]
+    assert rates[0] <= rates[1] or rates[0] == pytest.approx(rates[1])
+
+
+def test_decisions_are_described_as_the_structure_has_them() -> None:
+    decisions = (
+        BranchDecision(node_id="d1", outcome="true"),
+        BranchDecision(node_id="d9", outcome="ok"),
+    )
+    learning = learned(Learning(), a_trace(decisions=decisions), STRUCTURE)
+    assert [stats.condition for stats in learning.decision_stats] == ["file.exists", ""]
+
+
+def test_a_decision_in_a_loop_counts_once_per_run() -> None:
+    looped = (BranchDecision(node_id="d1", outcome="true"),) * 1_000
+    (stats,) = learned(Learning(), a_trace(decisions=looped), STRUCTURE).decision_stats
+    assert (stats.outcomes["true"].count, stats.outcomes["true"].success_rate) == (1, 0.55)
+
+
+def test_of_very_many_paths_the_least_seen_make_room() -> None:
+    often = [a_trace(executed_path=("n1",))] * 3
+    once = [a_trace(executed_path=(f"n{number}",)) for number in range(2, MOST_PATHS + 50)]
+    learning = learning_of([*often, *once])
+    assert len(learning.paths) == MOST_PATHS
+    assert learning.dominant_path == ("n1",)
+    assert learning.paths[-1].path == once[-1].executed_path
