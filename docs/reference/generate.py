@@ -30,6 +30,8 @@ COMMANDS = (
     "trace",
     "servers",
     "tools",
+    "serve",
+    "stdio",
     "client-config",
     "doctor",
     "sandbox-selftest",

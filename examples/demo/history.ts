@@ -1,11 +1,13 @@
 // What happened in this repository?  Groups its history, looks into the newest work, reads the
-// files that it touched, and writes a report.  `args`: repository, report.
+// files that it touched, and writes a report.  `args`: repository, report.  What stands as a
+// literal in the calls (how many commits, since when, which time zone) can be set from outside
+// once PML has learned this.
 
 interface Commit { id: string; author: string; week: string; subject: string }
 
 // The history, the state of the checkout and the time do not depend on each other.
 const [log, status, now] = await Promise.all([
-  mcp.git.git_log({ repo_path: args.repository, max_count: 200 }),
+  mcp.git.git_log({ repo_path: args.repository, max_count: 200, start_timestamp: "10 years ago" }),
   mcp.git.git_status({ repo_path: args.repository }),
   mcp.time.get_current_time({ timezone: "UTC" }),
 ]);

@@ -8,35 +8,17 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from enum import StrEnum
 from pathlib import Path
 
+from pml.cli.check import Check, failed, noted, ok
+from pml.cli.checks_around import check_clients, check_encoder, check_port
+from pml.cli.clients import this_machine
 from pml.cli.table import duration
-from pml.domain.record import Record
 from pml.errors import PmlError
 from pml.serve.compose import Settings
 
 ENOUGH_BYTES = 500_000_000
 """An embedded database and its log grow to about 100 MB before anything is kept in it."""
-
-
-class Verdict(StrEnum):
-    """What a check found."""
-
-    OK = "ok"
-    NOTE = "note"
-    """Works, but not as you may expect."""
-    FAILED = "failed"
-
-
-class Check(Record, frozen=True, kw_only=True):
-    """One thing that PML needs."""
-
-    name: str
-    verdict: Verdict
-    found: str
-    mend: str = ""
-    """What to do; empty where nothing is to be done."""
 
 
 async def check_all(settings: Settings) -> tuple[Check, ...]:
@@ -49,7 +31,10 @@ async def check_all(settings: Settings) -> tuple[Check, ...]:
     try:
         checks += await _servers(settings)
     except PmlError as exc:
-        checks.append(_failed("servers", str(exc), _MEND_FILE))
+        checks.append(failed("servers", str(exc), _MEND_FILE))
+    checks.append(await asyncio.to_thread(check_encoder, settings))
+    checks.append(check_port())
+    checks += check_clients(this_machine())
     return tuple(checks)
 
 
@@ -58,27 +43,15 @@ _MEND_DATABASE = "free the data folder, name another with --data-dir, or set PML
 _MEND_FILE = "mend the line that the message names"
 
 
-def _ok(name: str, found: str) -> Check:
-    return Check(name=name, verdict=Verdict.OK, found=found)
-
-
-def _note(name: str, found: str, mend: str) -> Check:
-    return Check(name=name, verdict=Verdict.NOTE, found=found, mend=mend)
-
-
-def _failed(name: str, found: str, mend: str) -> Check:
-    return Check(name=name, verdict=Verdict.FAILED, found=found, mend=mend)
-
-
 async def _guarded(name: str, check: Callable[[], Awaitable[Check]], mend: str) -> Check:
     try:
         return await check()
     except PmlError as exc:
-        return _failed(name, str(exc), mend)
+        return failed(name, str(exc), mend)
 
 
 def _python() -> Check:
-    return _ok("python", f"{platform.python_version()} at {sys.executable}")
+    return ok("python", f"{platform.python_version()} at {sys.executable}")
 
 
 def _data_dir(folder: Path) -> Check:
@@ -87,8 +60,8 @@ def _data_dir(folder: Path) -> Check:
     free = shutil.disk_usage(nearest).free
     found = f"{folder}, {free / 1e9:.1f} GB free"
     if free < ENOUGH_BYTES:
-        return _note("data folder", found, f"free some space: {ENOUGH_BYTES / 1e9:g} GB is enough")
-    return _ok("data folder", found)
+        return noted("data folder", found, f"free some space: {ENOUGH_BYTES / 1e9:g} GB is enough")
+    return ok("data folder", found)
 
 
 async def _deno() -> Check:
@@ -103,9 +76,9 @@ async def _deno() -> Check:
         async with asyncio.timeout(DENO_TIMEOUT_S):
             said, _ = await process.communicate()
     except (OSError, TimeoutError, PmlError) as exc:
-        return _failed("deno", f"does not start: {exc or 'no answer'}", mend)
+        return failed("deno", f"does not start: {exc or 'no answer'}", mend)
     words = said.decode(errors="replace").split()
-    return _ok("deno", f"{words[1]} at {binary}") if len(words) > 1 else _failed("deno", "", mend)
+    return ok("deno", f"{words[1]} at {binary}") if len(words) > 1 else failed("deno", "", mend)
 
 
 DENO_TIMEOUT_S = 30
@@ -125,7 +98,7 @@ async def _sandbox(settings: Settings) -> Check:
         await stack.enter_async_context(pool.checkout())
         took = duration((time.perf_counter() - started) * 1_000)
         summary = pool.tier.summary()
-    return _ok("sandbox", f"started in {took}; {summary}")
+    return ok("sandbox", f"started in {took}; {summary}")
 
 
 async def _database(settings: Settings) -> Check:
@@ -136,7 +109,7 @@ async def _database(settings: Settings) -> Check:
         runs = await store.runs.recent(1)
         took = duration((time.perf_counter() - started) * 1_000)
     kind = "the server of PML_DATABASE_URL" if settings.database_url else "embedded PostgreSQL"
-    return _ok("database", f"{kind}, ready in {took}, {'has runs' if runs else 'no runs yet'}")
+    return ok("database", f"{kind}, ready in {took}, {'has runs' if runs else 'no runs yet'}")
 
 
 async def _permissions(settings: Settings) -> Check:
@@ -144,9 +117,9 @@ async def _permissions(settings: Settings) -> Check:
 
     if settings.permissions is None:
         found = "no permissions.yaml: every tool needs a person's approval"
-        return _note("permissions", found, "write one: docs/how-to/own-servers.md")
+        return noted("permissions", found, "write one: docs/how-to/own-servers.md")
     load_permissions(settings.permissions)
-    return _ok("permissions", str(settings.permissions))
+    return ok("permissions", str(settings.permissions))
 
 
 async def _servers(settings: Settings) -> Sequence[Check]:
@@ -162,7 +135,7 @@ async def _servers(settings: Settings) -> Sequence[Check]:
 
     if settings.config is None:
         mend = "name some in mcp.json: docs/how-to/own-servers.md"
-        return [_note("servers", "no mcp.json: programs have no tools", mend)]
+        return [noted("servers", "no mcp.json: programs have no tools", mend)]
     configs = load_servers(settings.config, os.environ)
     async with AsyncExitStack() as stack:
         reaper = Reaper.start()
@@ -174,8 +147,8 @@ async def _servers(settings: Settings) -> Sequence[Check]:
         )
         await upstreams.connect(upstreams.names)
         return [
-            _failed(f"server {server.name}", server.error, "`pml servers` shows its last words")
+            failed(f"server {server.name}", server.error, "`pml servers` shows its last words")
             if server.error
-            else _ok(f"server {server.name}", f"{server.tools or 0} tools")
+            else ok(f"server {server.name}", f"{server.tools or 0} tools")
             for server in upstreams.status()
         ]

@@ -71,6 +71,14 @@ def own_command() -> Path:
     return Path(called).absolute() if called and Path(called).stem == "pml" else beside
 
 
+def shown_command() -> str:
+    """How this `pml` is called from here."""
+    found, own, here = shutil.which("pml"), own_command(), Path.cwd()
+    if found and Path(found).absolute() == own:
+        return "pml"
+    return str(own.relative_to(here) if own.is_relative_to(here) else own)
+
+
 def stdio_entry(settings: "Settings", command: Path) -> dict[str, Any]:
     """How a client starts PML over the same files as here, whatever folder it starts it in."""
     args = ["stdio"]

@@ -17,7 +17,6 @@ from typing import Any
 
 from pml.domain.record import Record
 from pml.errors import ConfigError
-from pml.runtime.config_text import read_json
 
 OWN_NAME = "pml"
 """What clients call PML."""
@@ -128,6 +127,8 @@ def read_client(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: it cannot be read, or is no JSON object.
     """
+    from pml.runtime.config_text import read_json
+
     try:
         # Claude Code's file holds megabytes of other things, all of them strict JSON.
         value = json.loads(path.read_bytes())

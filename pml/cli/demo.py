@@ -1,14 +1,13 @@
 """`pml demo`: the whole loop on real servers, told step by step.  Nothing is recorded."""
 
 import os
-import shutil
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pml.cli.client_config import shown_command
+from pml.cli.demo_memory import Say, from_memory, through_endpoint, title
 from pml.cli.options import AsJson, DataDir, example
 from pml.cli.session import opened, run
 from pml.cli.terminal import note, result, result_json, width
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from pml.cli.demo_scene import Scene
     from pml.domain.response import ExecuteResponse
     from pml.serve.compose import Workbench
-
-Say = Callable[[str], None]
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +33,7 @@ def demo(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a program on three real MCP servers, and show each step."""
+    """Run a program on three real MCP servers, and again from memory; show each step."""
     from pml.cli.demo_scene import fetch_files_server, set_scene
     from pml.cli.exits import for_response
 
@@ -68,6 +65,10 @@ async def _story(scene: "Scene", data_dir: Path | None, say: Say) -> "ExecuteRes
         await _forbidden(bench, scene, say)
         response = await _running(bench, scene, say)
         await _after(bench, response, say)
+        if response.status == "success":
+            response = await from_memory(bench, scene, response, say)
+    if response.status == "success":
+        await through_endpoint(scene, data_dir, say)
     _next(scene, response, data_dir, say)
     return response
 
@@ -82,7 +83,7 @@ async def _connect(bench: "Workbench", scene: "Scene", say: Say) -> None:
     from pml.cli.render_records import render_servers
     from pml.errors import UpstreamUnavailableError
 
-    _title(say, "1. Connect the servers, side by side")
+    title(say, "1. Connect the servers, side by side")
     names = references(scene.source).servers
     await bench.upstreams.connect(names)
     found = tuple(server for server in bench.upstreams.status() if server.name in names)
@@ -97,7 +98,7 @@ async def _connect(bench: "Workbench", scene: "Scene", say: Say) -> None:
 async def _before(bench: "Workbench", scene: "Scene", say: Say) -> None:
     from pml.cli.render_structure import render_structure
 
-    _title(say, f"2. Before anything runs: what {scene.program} can do, branches included")
+    title(say, f"2. Before anything runs: what {scene.program} can do, branches included")
     program = await bench.act.analyse(scene.source)
     say(render_structure(program.structure, width=width()))
 
@@ -107,7 +108,7 @@ async def _forbidden(bench: "Workbench", scene: "Scene", say: Say) -> None:
     from pml.cli.render_response import render_approvals
     from pml.domain.response import ExecuteRequest
 
-    _title(say, "3. Ask for too much: forbidden.ts wants move_file, which permissions.yaml lacks")
+    title(say, "3. Ask for too much: forbidden.ts wants move_file, which permissions.yaml lacks")
     source = (scene.files / "forbidden.ts").read_text(encoding="utf-8")
     response = await bench.act.execute(
         ExecuteRequest(
@@ -121,12 +122,12 @@ async def _running(bench: "Workbench", scene: "Scene", say: Say) -> "ExecuteResp
     from pml.cli.render_response import headline
     from pml.domain.response import ExecuteRequest
 
-    _title(say, "4. Run the program in the sandbox; every call passes the broker")
+    title(say, "4. Run the program in the sandbox; every call passes the broker")
     response = await bench.act.execute(
         ExecuteRequest(
             intent=scene.intent,
             code=scene.source,
-            args={"repository": str(scene.repository), "report": str(scene.report)},
+            args=scene.arguments,
         )
     )
     say(headline(response))
@@ -138,33 +139,23 @@ async def _after(bench: "Workbench", response: "ExecuteResponse", say: Say) -> N
 
     traces = await bench.store.traces.of_run(response.workflow_id or "")
     if traces and traces[-1].task_results:
-        _title(say, "5. The trace that it left: what ran when, and what overlapped")
+        title(say, "5. The trace that it left: what ran when, and what overlapped")
         say(render_timeline(traces[-1], width=width()))
 
 
 def _next(scene: "Scene", response: "ExecuteResponse", data_dir: Path | None, say: Say) -> None:
-    pml, flag = _own_command(), "" if data_dir is None else f" --data-dir {data_dir}"
-    _title(say, "Where to look next")
-    if response.status == "success":
+    pml, flag = shown_command(), "" if data_dir is None else f" --data-dir {data_dir}"
+    title(say, "Where to look next")
+    if scene.report.exists():
         say(f"  {_short(scene.report)}  the report that the program wrote")
     say(f"  {_short(scene.files / scene.program)}  the program")
     say(f"  {pml} trace {response.workflow_id or ''}{flag}")
-    say(f"  {pml} runs{flag}")
+    say(f"  {pml} capabilities{flag}")
+    say(f"  {pml} client-config claude-code{flag}  connects an agent")
     say(f"  {pml} doctor{flag}")
-
-
-def _own_command() -> str:
-    """How this `pml` is called from here."""
-    found = shutil.which("pml")
-    own = Path(sys.argv[0]).absolute()
-    return "pml" if found and Path(found).absolute() == own else str(_short(own))
 
 
 def _short(path: Path) -> Path:
     """The path from here if it lies below, else the whole."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-def _title(say: Say, text: str) -> None:
-    say(f"\n{text}")

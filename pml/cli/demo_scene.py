@@ -1,10 +1,11 @@
-"""What the demo needs before it starts: a repository, a folder for reports, the npm server."""
+"""What the demo needs before it starts: repositories, a folder for reports, the npm server."""
 
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import date, timedelta
 from pathlib import Path
 
 import platformdirs
@@ -15,9 +16,16 @@ from pml.runtime.sandbox.tier import find_deno
 
 FILES_SERVER = "npm:@modelcontextprotocol/server-filesystem@2026.8.31"
 """As in examples/demo/mcp.json."""
+HISTORY = "history.ts"
 FETCH_TIMEOUT_S = 180
 """For 40 MB over a slow line, once."""
 GIT_TIMEOUT_S = 30
+
+
+FIRST_COMMIT = date(2025, 1, 6)
+COMMITS_APART = timedelta(weeks=9)
+PERIOD = "2025-04-01"
+"""Half of a sample's commits are younger."""
 
 
 class Scene(Record, frozen=True, kw_only=True):
@@ -27,8 +35,12 @@ class Scene(Record, frozen=True, kw_only=True):
     """The folder with mcp.json, permissions.yaml and the programs."""
     program: str
     intent: str
+    question: str
+    """The intent in other words."""
     repository: Path
     reports: Path
+    elsewhere: Path
+    """Another folder for what was learned from the first."""
     remark: str = ""
     """Why it is not the history that was asked for; empty when it is."""
 
@@ -36,6 +48,18 @@ class Scene(Record, frozen=True, kw_only=True):
     def report(self) -> Path:
         """The file that the program writes."""
         return self.reports / "report.md"
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """What the program is given."""
+        return {"repository": str(self.repository), "report": str(self.report)}
+
+    @property
+    def other_arguments(self) -> dict[str, str]:
+        """What the capability is given: another folder, and a period where it has one."""
+        report = str(self.reports / "elsewhere.md")
+        period = {"start_timestamp": PERIOD} if self.program == HISTORY else {}
+        return {"repository": str(self.elsewhere), "report": report, **period}
 
     @property
     def source(self) -> str:
@@ -64,7 +88,8 @@ def set_scene(repository: Path, reports: Path) -> Scene:
         raise ConfigError("--repository", f"{repository} is no folder")
     try:
         reports.mkdir(parents=True, exist_ok=True)
-        (reports / "report.md").unlink(missing_ok=True)
+        for report in ("report.md", "elsewhere.md"):
+            (reports / report).unlink(missing_ok=True)
     except OSError as exc:
         message = f"{reports} cannot be written ({exc.strerror}): choose a folder of your own"
         raise ConfigError("--output", message) from exc
@@ -73,8 +98,10 @@ def set_scene(repository: Path, reports: Path) -> Scene:
         files=demo_files(),
         program=program,
         intent="summarise what happened in the repository and write a report",
+        question="a report that sums up what has been happening in a repository",
         repository=place,
         reports=reports,
+        elsewhere=_sample_repository(reports / "elsewhere"),
         remark=remark,
     )
 
@@ -92,31 +119,41 @@ def _choose(repository: Path, reports: Path) -> tuple[str, Path, str]:
         return "files.ts", repository, "git is not installed, so the demo reads files instead."
     top = _git(repository, "rev-parse", "--show-toplevel")
     if top and _git(repository, "rev-parse", "HEAD"):
-        return "history.ts", Path(top), ""
+        return HISTORY, Path(top), ""
     sample = _sample_repository(reports / "sample")
-    return "history.ts", sample, f"{repository} has no git history, so the demo made {sample}."
+    return HISTORY, sample, f"{repository} has no git history, so the demo made {sample}."
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    """What git prints; empty when it fails."""
+def _git(folder: Path, *arguments: str, at: str = "") -> str:
+    """What git prints; empty when it fails or is not there.  ``at`` dates a commit."""
+    if shutil.which("git") is None:
+        return ""
+    dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at} if at else {}
     command = ["git", "-c", "safe.directory=*", "-C", str(folder), *arguments]
     done = subprocess.run(  # noqa: S603  # fixed words and a folder that the user named
-        command, capture_output=True, text=True, timeout=GIT_TIMEOUT_S, check=False
+        command,
+        capture_output=True,
+        text=True,
+        timeout=GIT_TIMEOUT_S,
+        check=False,
+        env={**os.environ, **dates},
     )
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def _sample_repository(folder: Path) -> Path:
-    """A repository with a few commits, made the first time."""
-    if (folder / ".git").is_dir():
+    """A folder with a few commits, made the first time; without git only with the files."""
+    if folder.is_dir():
         return folder
     folder.mkdir(parents=True)
     _git(folder, "init", "--quiet")
-    for name, text in (("plan.md", "# Plan\n"), ("notes.md", "# Notes\n"), ("plan.md", "# Done\n")):
+    texts = (("plan.md", "# Plan\n"), ("notes.md", "# Notes\n"), ("plan.md", "# Plan\n\nDone.\n"))
+    for number, (name, text) in enumerate((*texts, ("readme.txt", "Where to begin.\n"))):
         (folder / name).write_text(text, encoding="utf-8")
         _git(folder, "add", name)
+        when = f"{FIRST_COMMIT + number * COMMITS_APART}T12:00:00Z"
         who = ("-c", "user.name=PML demo", "-c", "user.email=demo@localhost")
-        _git(folder, *who, "commit", "--quiet", "--message", f"Write {name}")
+        _git(folder, *who, "commit", "--quiet", "--message", f"Write {name}", at=when)
     return folder
 
 

@@ -11,7 +11,7 @@ from pml.cli.table import shorten, wrapped
 from pml.cli.terminal import result, result_json, width
 
 if TYPE_CHECKING:
-    from pml.cli.checks import Check
+    from pml.cli.check import Check
     from pml.runtime.sandbox.selftest import ProbeResult
 
 
@@ -30,7 +30,8 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Try everything that PML needs, and say how to mend what fails."""
-    from pml.cli.checks import Verdict, check_all
+    from pml.cli.check import Verdict
+    from pml.cli.checks import check_all
     from pml.cli.exits import ExitCode
 
     settings = configured(config=config, permissions=permissions, data_dir=data_dir)

@@ -18,6 +18,7 @@ from pml.cli import (
     doctor,
     execute,
     records,
+    serve,
     servers,
 )
 from pml.cli.exits import ExitCode, for_error
@@ -36,7 +37,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-COMMANDS = (execute, discover, capabilities, records, servers, client_config, doctor, demo)
+COMMANDS = (
+    execute,
+    discover,
+    capabilities,
+    records,
+    servers,
+    serve,
+    client_config,
+    doctor,
+    demo,
+)
 for module in COMMANDS:
     module.register(app)
 
@@ -73,3 +84,9 @@ def main() -> None:
         # more can be written, so that Python's own flush at exit must not try.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
+
+
+def serve_main() -> None:
+    """Run `pml serve`, which has a name of its own: `pml-serve`."""
+    sys.argv.insert(1, "serve")
+    main()

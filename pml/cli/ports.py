@@ -11,8 +11,8 @@ _LISTENS = "0A"
 """The state of a listening socket in /proc/net/tcp."""
 
 
-def can_bind(host: str, port: int) -> bool:
-    """Whether a server could listen there now."""
+def bind_fault(host: str, port: int) -> str | None:
+    """Why no server can listen there; None where one can."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -20,9 +20,9 @@ def can_bind(host: str, port: int) -> bool:
         with socket.socket(family, kind, protocol) as attempt:
             attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             attempt.bind(address)
-    except OSError:
-        return False
-    return True
+    except OSError as exc:
+        return exc.strerror or str(exc)
+    return None
 
 
 def holder(port: int) -> str:

@@ -1,7 +1,5 @@
 """Exit codes: each state and each error has one, and the pages say so (OP-2)."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,6 @@ from pml.cli.exits import ExitCode, for_error, for_response
 from pml.cli.main import app
 from pml.domain.response import ExecuteError, ExecuteResponse
 from pml.domain.run import RunState
-from pml.serve.main import UNAVAILABLE
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,19 +49,6 @@ def test_a_lost_database_is_no_fault_of_the_program() -> None:
     lost = ExecuteError(code="store_unavailable", message="gone")
 
     assert for_response(ExecuteResponse(status=RunState.ERROR, error=lost)) is ExitCode.UNAVAILABLE
-
-
-def test_pml_serve_says_that_it_is_not_there_yet() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "from pml.serve.main import main; main()"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-    )
-
-    assert done.returncode == UNAVAILABLE == ExitCode.UNAVAILABLE
-    assert "not built yet" in done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES)
