@@ -1,49 +1,18 @@
-"""PostgreSQL and its twin, step by step, on runs and their logs (ST-1; design, section 5).
+"""PostgreSQL and its twin, step by step, on runs and their logs (ST-1; design, section 5)."""
 
-Whatever is asked, in whatever order, both answer the same: values, kinds of error, and
-nothing written when an error was raised.
-"""
-
-import asyncio
-import secrets
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable
 from pathlib import Path
-from typing import TypeAlias
 
-import msgspec
 import pytest
-from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    Bundle,
-    RuleBasedStateMachine,
-    consumes,
-    initialize,
-    invariant,
-    multiple,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import Bundle, consumes, initialize, invariant, multiple, rule
 
-from pml.domain.run import Run, RunState
+from pml.domain.run import RunState
 from pml.domain.trace import ExecutionTrace
-from pml.errors import PmlError
-from pml.store.database import Database
-from pml.store.ledger_key import LedgerKey
-from pml.store.memory import memory_store
 from pml.store.ports import Store
-from pml.store.postgres import postgres_store
+from tests.contract.twins import Twins, run_twins
 from tests.store.nouns import a_program, a_run, a_trace, an_edge, some_records
 
-# Without shrinking, which takes minutes on a database; the steps that failed are few.
-SETTINGS = settings(
-    max_examples=25,
-    stateful_step_count=30,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-)
-
-Question: TypeAlias = Callable[[Store], Awaitable[object]]
 IDS = st.sampled_from(["r1", "r⊥"])
 STATES = st.sampled_from(list(RunState))
 FIRST_STATES = st.sampled_from([RunState.RUNNING] * 4 + [RunState.PAUSED, RunState.ERROR])
@@ -54,30 +23,13 @@ TIMES = st.integers(0, 6)
 OWNERS = st.sampled_from(["host/1", "host/2"])
 
 
-class Twins(RuleBasedStateMachine):
-    """Asks both stores the same; `database` and `runner` are set by the test."""
-
-    database: Database
-    runner: asyncio.Runner
+class RunTwins(Twins):
     traces = Bundle("traces")
 
     @initialize()
     def empty(self) -> None:
-        self.runner.run(self._empty())
-        key = LedgerKey(bytes(32), "the test")
-        self.stores = (postgres_store(self.database, key), memory_store(self.database.user_id))
+        self.begin()
         self.lengths: dict[str, int] = {}
-
-    async def _empty(self) -> None:
-        async with self.database.connection() as connection:
-            await connection.execute("DELETE FROM run")  # logs, traces and results with it
-            await connection.execute("DELETE FROM tool_dependency")
-
-    def ask(self, question: Question) -> object:
-        """The one answer of both; an error counts as its type and text."""
-        real, twin = (self.runner.run(answer(question(store))) for store in self.stores)
-        assert real == twin
-        return real
 
     @rule(run_id=IDS, state=FIRST_STATES, created=TIMES, owner=OWNERS, intent=st.text(max_size=5))
     def create(self, run_id: str, state: RunState, created: int, owner: str, intent: str) -> None:
@@ -156,25 +108,8 @@ class Twins(RuleBasedStateMachine):
             self.ask(lambda store: store.tool_dependencies.all())
 
 
-async def answer(question: Awaitable[object]) -> object:
-    try:
-        said = await question
-    except (PmlError, ValueError) as error:
-        return type(error).__name__, str(error)
-    return msgspec.to_builtins(said) if isinstance(said, Run) else said
-
-
 def test_postgres_and_its_twin_answer_alike(postgres_dir: Path) -> None:
-    with asyncio.Runner() as runner:
-        stack = AsyncExitStack()
-        user_id = f"test-{secrets.token_hex(8)}"
-        opened = Database.open(url=None, data_dir=postgres_dir, user_id=user_id)
-        database = runner.run(stack.enter_async_context(opened))
-        machine = type("Machine", (Twins,), {"database": database, "runner": runner})
-        try:
-            run_state_machine_as_test(machine, settings=SETTINGS)
-        finally:
-            runner.run(stack.aclose())
+    run_twins(RunTwins, postgres_dir)
 
 
 @pytest.mark.parametrize("limit", [0, 1])

@@ -1,9 +1,12 @@
 """Records for the store's tests: complete, with what a test cares about as an argument."""
 
+import hashlib
 from typing import Any
 
+from pml.domain.capability import CapabilityParameter, NewCapability
 from pml.domain.permissions import Effect
 from pml.domain.run import Delivered, Issued, LogRecord, Returned, Run, RunProgram, RunState
+from pml.domain.structure import Decision, Literal, StaticStructure, Task
 from pml.domain.tools import Tool
 from pml.domain.trace import (
     BranchDecision,
@@ -99,3 +102,36 @@ def a_tool(name: str = "read", server: str = "fs", **fields: object) -> Tool:
         "input_schema": {"type": "object", "properties": {"z": {}, "a": {}}, "required": ["z"]},
     }
     return Tool(server=server, name=name, **known | fields)
+
+
+def a_capability(name: str = "read_log", **fields: object) -> NewCapability:
+    """A procedure whose canonical hash follows from ``procedure``, else from its name."""
+    procedure = str(fields.pop("procedure", name))
+    known: dict[str, Any] = {
+        "intent": "Read the log.",
+        "description": "Reads a file.",
+        "code": 'return await mcp.fs.read({ path: "a\u2028" });',
+        "instrumented": 'return await mcp.fs["read⊥n1"]({ path: __pml.arg("path", "a") });',
+        "structure": a_structure(),
+        "parameters": (
+            CapabilityParameter(name="path", schema={"type": "string"}, default="a", lifted=True),
+            CapabilityParameter(name="limit", required=True),
+        ),
+        "depth": 1,
+    }
+    digest = hashlib.sha256(procedure.encode()).hexdigest()
+    return NewCapability(name=name, canonical_hash=digest, **known | fields)
+
+
+def a_structure(*tools: str) -> StaticStructure:
+    """A call of each tool (``fs:read`` alone by default), and a decision."""
+    calls = [
+        Task(
+            id=f"n{number}",
+            tool=tool,
+            arguments={"path": Literal(value={"z": 1.0, "a": "\x00", "n": 1e300})},
+        )
+        for number, tool in enumerate(tools or ("fs:read",), start=1)
+    ]
+    decision = Decision(id="d1", condition='x === "\x00"')
+    return StaticStructure(nodes=(decision, *calls), edges=(), complete=True)

@@ -90,7 +90,7 @@ class MemoryCapabilities:
         """See `Capabilities.changes`."""
         new = [
             kept
-            for kept in self._data.capabilities.values()
+            for _, kept in sorted(self._data.capabilities.items())
             if since is None or kept.changed > since
         ]
         return CapabilityChanges(
