@@ -39,13 +39,13 @@ def render_found(results: Iterable[Discovered], *, width: int, first: int = 1) -
 
 
 def _paragraph(rank: int, found: Discovered, width: int) -> str:
-    head = f"{rank:>2}  {found.type.value} {found.name}"
-    lines = [f"{head:<{width - 5}} {found.score:.2f}"]
+    what = shorten(f"{found.type.value} {found.name}", width - len(INDENT) - 5)
+    lines = [f"{rank:>2}  {what:<{width - len(INDENT) - 5}} {found.score:.2f}"]
     if found.description:
         lines.append(INDENT + shorten(found.description, width - len(INDENT)))
     lines += wrapped(found.signature, INDENT, INDENT + "  ", width)
     if found.track is not None:
-        lines.append(INDENT + render_track(found.track))
+        lines += wrapped(render_track(found.track), INDENT, INDENT + "  ", width)
     if found.reasons:
         lines += wrapped("why: " + "; ".join(found.reasons), INDENT, INDENT + "  ", width)
     if found.missing:

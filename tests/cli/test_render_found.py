@@ -1,0 +1,131 @@
+"""What was found and suggested, for people: rank, signature, reasons, what to run (OP-2, MCP-2)."""
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pml.cli.render_found import command_for, render_discovery, render_found
+from pml.cli.render_response import render_response
+from pml.domain.capability import CapabilityParameter, Lifecycle
+from pml.domain.discovery import Discovered, DiscoverResponse, Found, Track
+from pml.domain.response import ExecuteResponse, Suggestions
+
+TOOL = Discovered(
+    type=Found.TOOL,
+    id="git:git_log",
+    name="git.git_log",
+    score=0.42,
+    description="Shows the commit logs",
+    signature="mcp.git.git_log({ repo_path: string, max_count?: number }): Promise<string>",
+    reasons=("words: log",),
+    missing=("repo_path",),
+)
+CAPABILITY = Discovered(
+    type=Found.CAPABILITY,
+    id="cap_1",
+    name="report_history",
+    score=0.97,
+    description="report what happened",
+    signature="capabilities.report_history({ repository: string, count?: number = 200 })",
+    reasons=('ran for "report the history" (0.91 alike)',),
+    missing=("repository",),
+    parameters=(
+        CapabilityParameter(name="repository", required=True),
+        CapabilityParameter(name="count", default=200, lifted=True),
+    ),
+    track=Track(usage_count=3, success_rate=2 / 3, lifecycle=Lifecycle.CANDIDATE, stale=True),
+)
+WORDS = st.text("ab _-{}'\"$.", min_size=1, max_size=30)
+
+
+def suggested(*candidates: Discovered) -> ExecuteResponse:
+    return ExecuteResponse(
+        status="suggestions",
+        suggestions=Suggestions(
+            confidence=0.5, candidates=candidates, why="no capability is clearly what was meant"
+        ),
+    )
+
+
+def test_a_result_says_how_it_is_called_how_it_did_and_why_it_stands_here() -> None:
+    assert render_found([CAPABILITY], width=80) == (
+        " 1  capability report_history                                               0.97\n"
+        "    report what happened\n"
+        "    capabilities.report_history({ repository: string, count?: number = 200 })\n"
+        "    3 runs, 67% succeeded, candidate, stale: a tool has changed\n"
+        '    why: ran for "report the history" (0.91 alike)\n'
+        "    missing: repository"
+    )
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("candidate", [TOOL, CAPABILITY])
+def test_no_line_is_wider_than_the_terminal(candidate: Discovered, width: int) -> None:
+    shown = render_found([candidate, candidate], width=width)
+
+    assert max(map(len, shown.split("\n"))) <= width
+
+
+def test_suggestions_say_that_nothing_ran_why_and_what_would() -> None:
+    text = render_response(suggested(CAPABILITY, TOOL), source="", name="-", width=80)
+
+    assert text.startswith("suggestions: nothing ran\n\nNo capability is clearly what was meant.")
+    assert text.index(" 1  capability report_history") < text.index(" 2  tool git.git_log")
+    command = 'pml execute --intent report_history --args \'{"repository": "..."}\''
+    assert text.endswith(f"to run the first\n  {command}")
+
+
+def test_without_candidates_the_reason_stands_alone() -> None:
+    text = render_response(suggested(), source="", name="-", width=80)
+
+    assert text == "suggestions: nothing ran\n\nNo capability is clearly what was meant."
+
+
+def test_a_tool_is_run_by_a_program_that_calls_it() -> None:
+    assert command_for(TOOL) == (
+        'echo \'return await mcp.git.git_log({"repo_path": "..."})\' |\n'
+        "  pml execute --intent '...' --code-file -"
+    )
+
+
+@given(st.lists(WORDS, unique=True))
+def test_a_command_is_words_for_the_shell_whatever_arguments_are_called(names: list[str]) -> None:
+    parameters = tuple(CapabilityParameter(name=name, required=True) for name in names)
+    found = Discovered(
+        type=Found.CAPABILITY, id="x", name="x", score=0, signature="x()", parameters=parameters
+    )
+
+    assert shlex.split(command_for(found))[:4] == ["pml", "execute", "--intent", "x"]
+    assert len(shlex.split(command_for(found))) == (6 if names else 4)
+
+
+def test_a_part_of_the_ranking_says_where_it_goes_on_and_what_was_not_searched() -> None:
+    response = DiscoverResponse(
+        results=(TOOL,), total=30, next_offset=11, notes=("server 'x' does not answer",)
+    )
+
+    text = render_discovery(response, offset=10, brief=False, width=80)
+
+    assert text.startswith("11  tool git.git_log")
+    assert text.endswith("note: server 'x' does not answer\n\n11 of 30; --offset 11 goes on")
+
+
+def test_a_brief_result_is_one_line() -> None:
+    response = DiscoverResponse(results=(CAPABILITY, TOOL), total=2)
+
+    text = render_discovery(response, offset=0, brief=True, width=60)
+
+    assert text.split("\n")[1:] == [
+        "1  0.97   capability  report_history  report what happened",
+        "2  0.42   tool        git.git_log     Shows the commit logs",
+        "",
+        "2 of 2",
+    ]
+
+
+def test_nothing_found_says_where_tools_come_from() -> None:
+    text = render_discovery(DiscoverResponse(results=(), total=0), offset=0, brief=True, width=80)
+
+    assert "pml servers" in text
