@@ -1,6 +1,7 @@
 """Capabilities, their intents and vectors, in every store (ST-2, ST-4, ST-8, LE-1, LE-2)."""
 
 import asyncio
+from itertools import permutations
 from typing import Any
 
 import msgspec
@@ -9,7 +10,9 @@ import pytest
 
 from pml.domain.capability import Capability, Learning, Lifecycle, PastIntent, normalised_intent
 from pml.domain.run import RunState
+from pml.domain.trace import ExecutionTrace
 from pml.errors import NotFoundError, RunStateError
+from pml.learning.priority import priority
 from pml.learning.td import learned
 from pml.store.ports import CapabilityChanges, Embedding, Store, ToolChanges
 from tests.store.nouns import (
@@ -294,6 +297,34 @@ async def test_many_runs_of_one_capability_lose_no_update(any_store: Store) -> N
     }
     intents = await any_store.capabilities.intents(made.id)
     assert sorted((one.success_count, one.failure_count) for one in intents) == [(20, 5), (20, 5)]
+
+
+async def test_runs_that_end_together_teach_in_some_order(any_store: Store) -> None:
+    made = await kept(any_store)
+    states = [RunState.SUCCESS, RunState.ERROR, RunState.SUCCESS, RunState.ERROR, RunState.SUCCESS]
+    await asyncio.gather(
+        *(
+            ran(any_store, made.id, number, state=state, duration_ms=10.0**number)
+            for number, state in enumerate(states)
+        )
+    )
+    taught = (await any_store.capabilities.get(made.id)).learning
+    traces = await any_store.traces.recent(9)
+    assert any(
+        in_turn(order, made) == (taught, [trace.priority for trace in order])
+        for order in permutations(traces)
+    )
+
+
+def in_turn(
+    traces: tuple[ExecutionTrace, ...], capability: Capability
+) -> tuple[Learning, list[float]]:
+    """What the traces teach one after the other, and how each surprised."""
+    learning, priorities = Learning(), []
+    for trace in traces:
+        priorities.append(priority(learning, trace))
+        learning = learned(learning, trace, capability.structure)
+    return learning, priorities
 
 
 async def test_different_arguments_are_counted_as_far_as_they_are_needed(any_store: Store) -> None:

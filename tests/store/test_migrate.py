@@ -84,6 +84,50 @@ async def test_a_new_step_is_applied_to_an_old_database(empty_database: str) -> 
     assert await versions(empty_database) == [*range(1, len(steps) + 2)]
 
 
+async def test_what_version_2_held_is_kept(empty_database: str) -> None:
+    steps = migrations()
+    async with await connect(empty_database) as connection:
+        await migrate(connection, "pml_app", steps[:2])
+        await connection.execute(VERSION_2)
+        await migrate(connection, "pml_app", steps[:3])
+        cursor = await connection.execute(
+            "SELECT created_at_ms, updated_at_ms, dag_structure::text, parameters::text, tools,"
+            " instrumented FROM pml.workflow_pattern"
+        )
+        (pattern,) = await cursor.fetchall()
+        assert pattern[:2] == (1_000_500, 2_000_000)
+        assert pattern[2:] == ('{"learning": {}, "static_structure": {}}', "[]", [], "")
+        cursor = await connection.execute(
+            "SELECT run.capability_id, run.parent_run_id, trace.capability_id, tool.name"
+            " FROM pml.run JOIN pml.execution_trace AS trace ON trace.run_id = run.id"
+            " CROSS JOIN pml.tool_schema AS tool"
+        )
+        assert await cursor.fetchall() == [(None, None, "c", "read")]
+    assert await versions(empty_database) == [1, 2, 3]
+
+
+VERSION_2 = b"""
+SET search_path TO pml, public;
+SET pml.user_id = 'someone';
+INSERT INTO tool_server (server) VALUES ('fs');
+INSERT INTO tool_schema (server, name, position, description, input_schema, annotations,
+                         schema_hash, embedding)
+VALUES ('fs', 'read', 0, '', '{}', '{}', '', '[1,2]');
+INSERT INTO workflow_pattern (pattern_id, name, source, canonical_hash, dag_structure, created_at,
+                              updated_at)
+VALUES ('c', 'c', 'code', 'h', '{"static_structure": {}, "learning": {}}',
+        to_timestamp(1000.5), to_timestamp(2000));
+INSERT INTO run (id, intent, state, reason, source_hash, owner, created_at_ms, updated_at_ms,
+                 timeout_ms)
+VALUES ('r', '', 'running', '', '', '', 0, 0, 0);
+INSERT INTO execution_trace (id, run_id, capability_id, intent_text, initial_context,
+                             executed_at_ms, success, state, duration_ms, executed_path,
+                             decisions, task_results, priority, exploratory, dry_run)
+VALUES ('t', 'r', 'c', '', '{}', 0, true, '', 0, '{}', '[]', '[]', 1, false, false);
+RESET search_path;
+"""
+
+
 async def test_an_older_program_refuses_a_newer_schema(empty_database: str, tmp_path: Path) -> None:
     async with await connect(empty_database) as connection:
         await migrate(connection, "pml_app")
