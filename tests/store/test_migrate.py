@@ -84,12 +84,17 @@ async def test_a_new_step_is_applied_to_an_old_database(empty_database: str) -> 
     assert await versions(empty_database) == [*range(1, len(steps) + 2)]
 
 
-async def test_what_version_2_held_is_kept(empty_database: str) -> None:
+@pytest.mark.parametrize("bound", [False, True], ids=["superuser", "ordinary owner"])
+async def test_what_version_2_held_is_kept(empty_database: str, bound: bool) -> None:
+    """Row level security hides all rows from the migration that an ordinary owner runs."""
     steps = migrations()
-    async with await connect(empty_database) as connection:
-        await migrate(connection, "pml_app", steps[:2])
+    conninfo = await owned(empty_database) if bound else empty_database
+    async with await connect(conninfo) as connection:
+        await migrate(connection, None, steps[:2])
         await connection.execute(VERSION_2)
-        await migrate(connection, "pml_app", steps[:3])
+        await connection.execute("RESET pml.user_id")
+        await migrate(connection, None, steps[:3])
+        await connection.execute("SET pml.user_id = 'someone'")
         cursor = await connection.execute(
             "SELECT created_at_ms, updated_at_ms, dag_structure::text, parameters::text, tools,"
             " instrumented FROM pml.workflow_pattern"
@@ -104,6 +109,17 @@ async def test_what_version_2_held_is_kept(empty_database: str) -> None:
         )
         assert await cursor.fetchall() == [(None, None, "c", "read")]
     assert await versions(empty_database) == [1, 2, 3]
+
+
+async def owned(conninfo: str) -> str:
+    """How an ordinary role connects that owns the database from now on."""
+    role = f"owner_{secrets.token_hex(4)}"
+    async with await connect(conninfo) as connection:
+        database = connection.info.dbname
+        await connection.execute("CREATE EXTENSION vector")
+        await connection.execute(f"CREATE ROLE {role} LOGIN".encode())
+        await connection.execute(f"ALTER DATABASE {database} OWNER TO {role}".encode())
+    return conninfo.replace("user=postgres", f"user={role}")
 
 
 VERSION_2 = b"""
