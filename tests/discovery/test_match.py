@@ -1,0 +1,129 @@
+"""An intent alone runs a capability only where it is clear which one is meant (MCP-2)."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from pml.discovery.match import clear_match, confidence, features, may_mean_the_same, similarity
+from tests.discovery.entries import capability, index_of, past, sentences
+from tests.discovery.intent_grammar import wishes
+
+INTENTS = (
+    "write the report",
+    "convert the csv file to json",
+    "count the lines of every file in a folder",
+    "email the sales report of 2023 to anna",
+)
+INDEX = index_of(
+    capability(f"cap_{n}", intent, name=f"name_{n}") for n, intent in enumerate(INTENTS)
+)
+
+
+@pytest.mark.parametrize(
+    ("intent", "capability_id"),
+    [
+        ("name_1", "cap_1"),
+        ("capabilities.name_1", "cap_1"),
+        ("cap_1", "cap_1"),
+        ("  Write  THE report! ", "cap_0"),
+        ("writing reports", "cap_0"),
+        ("Please write a report now", "cap_0"),
+        ("In every folder, count the lines of a file", "cap_2"),
+        ("convert csv files to json", "cap_1"),
+    ],
+)
+def test_what_says_the_same_is_clear(intent: str, capability_id: str) -> None:
+    match = clear_match(INDEX, intent)
+    assert match is not None
+    assert match.capability_id == capability_id
+    assert match.confidence == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "delete the report",
+        "do not write the report",
+        "write the report without numbers",
+        "write and delete the report",
+        "convert the json file to csv",
+        "convert the csv file from json",
+        "count the lines of every file except logs in a folder",
+        "count the words of every file in a folder",
+        "email the sales report of 2024 to anna",
+        "email the sales report of 2023 to bob",
+        "email the sales report to anna",
+        "report",
+        "something else entirely",
+        "",
+    ],
+)
+def test_what_says_something_else_is_a_question(intent: str) -> None:
+    assert clear_match(INDEX, intent) is None
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=5)
+def test_of_100_capabilities_each_runs_for_its_words_in_any_order_and_for_no_other_wish(
+    seed: int,
+) -> None:
+    every = wishes(seed, 200)
+    known, unknown = every[:100], every[100:]
+    index = index_of(capability(f"cap_{n}", wish.intent) for n, wish in enumerate(known))
+    for n, wish in enumerate(known):
+        for text in wish.same_words():
+            match = clear_match(index, text)
+            assert match is not None, text
+            assert match.capability_id == f"cap_{n}"
+    ran = [text for wish in unknown for text in wish.paraphrases() if clear_match(index, text)]
+    assert ran == []
+
+
+def test_one_intent_of_two_capabilities_is_a_question_until_one_of_them_fails() -> None:
+    first, second = capability("cap_1", "sum it"), capability("cap_2", "Sum it.")
+    assert clear_match(index_of([first, second]), "sum it") is None
+    failed = replace(second, intents=(past("cap_2", "Sum it.", last=False),))
+    match = clear_match(index_of([first, failed]), "sum it")
+    assert match is not None
+    assert match.capability_id == "cap_1"
+
+
+def test_an_intent_that_failed_last_is_a_question_even_if_another_way_to_say_it_succeeded() -> None:
+    entry = capability("cap_1")
+    intents = (past("cap_1", "sum the lines", last=False), past("cap_1", "sum lines"))
+    index = index_of([replace(entry, intents=intents)])
+    assert clear_match(index, "sum the lines") is None
+    assert clear_match(index, "sum lines") is not None
+
+
+def test_an_intent_that_two_capabilities_fit_equally_well_is_a_question() -> None:
+    index = index_of([capability("cap_1", "sum the lines"), capability("cap_2", "sum of lines")])
+    assert clear_match(index, "summing the lines") is None
+
+
+def test_confidence_says_how_well_the_best_fits_clear_or_not() -> None:
+    unclear = confidence(INDEX, "email the sales report of 2024 to anna")
+    assert unclear is not None
+    assert unclear.capability_id == "cap_3"
+    assert 0 < unclear.confidence < 1
+    assert INTENTS[3] in unclear.why
+    assert confidence(INDEX, "something else entirely") is None
+    assert confidence(INDEX, "name_2") == clear_match(INDEX, "name_2")
+
+
+@given(sentences, sentences)
+def test_similarity_is_symmetric_and_1_for_the_same_words_only(one: str, other: str) -> None:
+    there = similarity(INDEX, one, other)
+    assert there == pytest.approx(similarity(INDEX, other, one))
+    assert 0 <= there <= 1
+    same = features(one) == features(other) != frozenset()
+    assert (there == pytest.approx(1)) == same
+    assert may_mean_the_same(one, other) or not same
+
+
+@given(sentences, sentences, st.sampled_from(["not", "without", "2025", "delete"]))
+def test_a_word_that_turns_the_meaning_never_vanishes(one: str, other: str, word: str) -> None:
+    assume(word not in one and word not in other)
+    assert not may_mean_the_same(f"{one} {word}", other)
