@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pml.analysis.arguments import Arguments
 from pml.analysis.calls import Calls, Kind, Site
+from pml.analysis.canonical import canonical_hash
 from pml.analysis.diagnose import (
     Reporter,
     errors_first,
@@ -204,6 +205,11 @@ def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Prog
     failed = any(diagnostic.severity is Severity.ERROR for diagnostic in found)
     if failed:
         return Program(source=text, structure=structure, instrumented="", diagnostics=found)
+    known_ids = {
+        site.handle.name: capability_id(site, catalog)
+        for site in calls.sites
+        if site.handle.kind is Kind.CAPABILITY and site.handle.name is not None
+    }
     values = passed(source, calls)
     lifted = lift(source, scopes, calls, values, read_inputs.names)
     return Program(
@@ -212,6 +218,9 @@ def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Prog
         instrumented=instrument(source, calls, drawn.points, lifted),
         diagnostics=found,
         parameters=parameters_of(read_inputs, lifted, values, tracer, catalog),
+        canonical_hash=canonical_hash(
+            source, scopes, calls, read=read_inputs, lifted=lifted, capability_ids=known_ids
+        ),
     )
 
 

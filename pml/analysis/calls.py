@@ -124,6 +124,11 @@ class Calls:
             return self.handle(node.children[0], path)
         return None
 
+    def named(self, target: Syntax) -> Handle | None:
+        """What the name that a pattern declares or assigns stands for."""
+        binding = self._scopes.targets.get(target)
+        return None if binding is None else self._of_binding(binding)
+
     def _name(self, node: Syntax, path: Path) -> Handle | None:
         binding = self._scopes.binding(node)
         if binding is not None:

@@ -14,8 +14,12 @@ def unescape(text: str) -> str:
     """The value of the inside of a string literal; surrogate pairs are joined."""
     if "\\" not in text:
         return text
-    value = _ESCAPE.sub(_unescape_one, text)
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return code_units(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def code_units(text: str) -> str:
+    """The same, but exact: halves of surrogate pairs stay what they are, alone or not."""
+    return _ESCAPE.sub(_unescape_one, text)
 
 
 def _unescape_one(match: "re.Match[str]") -> str:

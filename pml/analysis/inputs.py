@@ -1,5 +1,6 @@
 """The program's inputs: which names it reads from outside, and which of them it can do without."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pml.analysis.globals import ABSENT, ARGS, STANDARD
@@ -28,12 +29,14 @@ class Inputs:
 
     ``variables`` are read as variables, ``optional`` are used in a way that copes without
     them, ``whole`` says that ``args`` itself is used, so that every name in it may matter.
+    ``places`` are all reads, each the whole of ``args.x``, with what they read.
     """
 
     names: tuple[str, ...]
     variables: tuple[str, ...]
     optional: tuple[str, ...]
     whole: bool
+    places: Mapping[Syntax, str]
 
 
 def inputs(source: Source, scopes: Scopes) -> Inputs:
@@ -55,6 +58,7 @@ def inputs(source: Source, scopes: Scopes) -> Inputs:
         variables=tuple(dict.fromkeys(u.name for u in uses if u.name in set(variables))),
         optional=tuple(dict.fromkeys(use.name for use in uses if _copes(use, scopes))),
         whole=whole,
+        places={use.node: use.name for use in uses},
     )
 
 

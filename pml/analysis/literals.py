@@ -57,6 +57,12 @@ def _text(source: Source, node: Syntax) -> "str | NotLiteral":
 _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
+def number_value(text: str) -> int | float | None:
+    """The value of a number, whole ones as integers; None for what JSON has no number for."""
+    value = _number(text)
+    return None if isinstance(value, NotLiteral) else value
+
+
 def _number(text: str) -> "int | float | NotLiteral":
     text = text.replace("_", "")
     try:
