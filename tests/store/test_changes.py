@@ -63,6 +63,25 @@ async def test_what_was_rolled_back_is_not_told(store: Store, database: Database
     assert (await store.tool_schemas.changes(begun)).gone == ()
 
 
+async def test_what_was_restored_from_another_cluster_is_told_once(
+    store: Store, database: Database
+) -> None:
+    await store.tool_schemas.replace("fs", [a_tool("read")])
+    kept = await store.capabilities.keep(a_capability(), now_ms=1)
+    async with database.connection() as connection:
+        for table in ("tool_schema", "workflow_pattern"):
+            await connection.execute(f"UPDATE {table} SET changed_xid = '9000000000000'".encode())
+    tools = await store.tool_schemas.changes(None)
+    capabilities = await store.capabilities.changes(None)
+    assert (tools.tools, capabilities.capabilities) == ((a_tool("read"),), (kept,))
+    assert (await store.tool_schemas.changes(tools.mark)).tools == ()
+    assert (await store.capabilities.changes(capabilities.mark)).capabilities == ()
+    await store.tool_schemas.replace("fs", [])
+    assert (await store.tool_schemas.changes(tools.mark)).gone == ("fs:read",)
+    changed = await store.capabilities.changes(capabilities.mark)
+    assert [one.stale for one in changed.capabilities] == [True]
+
+
 async def test_a_follower_of_many_writers_sees_what_there_is_in_the_end(store: Store) -> None:
     tools: dict[str, Tool] = {}
     capabilities: dict[str, Capability] = {}

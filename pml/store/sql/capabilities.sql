@@ -44,6 +44,7 @@ WHERE NOT hidden OR %(hidden)s
 ORDER BY used_at_ms DESC, pattern_id
 LIMIT %(limit)s
 
+-- As in tool_schemas.sql.
 -- name: changed
 SELECT canonical_hash, name, intent, description, source, code, instrumented,
        dag_structure::text, parameters::text, depth, user_id, lifecycle, stale, hidden,
@@ -51,6 +52,7 @@ SELECT canonical_hash, name, intent, description, source, code, instrumented,
        created_at_ms, updated_at_ms
 FROM workflow_pattern
 WHERE changed_xid >= %(since)s::xid8
+  AND (%(since)s::xid8 = '0' OR changed_xid < pg_snapshot_xmax(pg_current_snapshot()))
 ORDER BY pattern_id
 
 -- name: mark

@@ -80,10 +80,13 @@ JOIN tool_schema
   ON tool_schema.server = wanted.server AND tool_schema.name = wanted.name
 WHERE gone_at IS NULL
 
--- Marks and rows of one snapshot; without rows, one row of nulls.
+-- Marks and rows of one snapshot; without rows, one row of nulls.  A transaction of the future
+-- wrote in another cluster, from which the row was restored: that is no change here.
 -- name: changes
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS mark, gone_at IS NOT NULL AS gone,
        server, name, description, input_schema::text, output_schema::text, annotations::text
 FROM (VALUES (1)) AS always
-LEFT JOIN tool_schema ON changed_xid >= %(since)s::xid8
+LEFT JOIN tool_schema
+  ON changed_xid >= %(since)s::xid8
+     AND (%(since)s::xid8 = '0' OR changed_xid < pg_snapshot_xmax(pg_current_snapshot()))
 ORDER BY server, position
