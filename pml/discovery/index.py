@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pml.discovery.bm25 import Bm25
 from pml.discovery.fusion import fuse
 from pml.discovery.intents import Neighbour, PastIntents
-from pml.discovery.names import Names, capability_names, tool_names
+from pml.discovery.names import Names, tool_names
 from pml.discovery.tfidf import Frequencies
 from pml.discovery.vectors import Vectors
 from pml.discovery.words import Tokenizer, Words, split
@@ -206,7 +206,7 @@ class Index:
     def _evidence(self, intent: str, kind: Kind, vector: NDArray[np.float32] | None) -> _Evidence:
         """Ask every retriever."""
         size = len(self._entries)
-        kinds = np.frombuffer(self._kinds, np.int8) if size else np.zeros(0, np.int8)
+        kinds = np.array(self._kinds, np.int8)
         wanted = kinds > 0 if kind == "all" else kinds == _CODES[Found(kind)]
         words = self._tokenizer(intent)
         votes, nearest = self._votes(words)
@@ -306,7 +306,7 @@ def _order(neighbour: Neighbour) -> tuple[float, str, str]:
 def _names(entry: Entry) -> tuple[str, ...]:
     if entry.kind is Found.TOOL:
         return tool_names(entry.id, entry.name)
-    return capability_names(entry.id, entry.name)
+    return (entry.id, entry.name)
 
 
 def _document(entry: Entry) -> str:

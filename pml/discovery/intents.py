@@ -7,7 +7,7 @@ method for tools, and level with BM25 over past intents for capabilities).
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ LEAST_COSINE = 0.3
 strangers halved the share of first hits (docs/explanation/discovery.md)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
+class Neighbour(NamedTuple):
     """A past intent that is like the one that is asked."""
 
     owner: int
@@ -68,7 +67,9 @@ class PastIntents:
 
     def equal(self, intent: str) -> list[Neighbour]:
         """The past intents that count as the same, in no order."""
-        return self._neighbours(self._exact.get(normalised_intent(intent), ()), 1.0)
+        return self._neighbours(
+            (row, 1.0) for row in self._exact.get(normalised_intent(intent), ())
+        )
 
     def nearest(
         self,
@@ -86,14 +87,14 @@ class PastIntents:
         if len(named) > limit:
             best = cosines[named]
             named = named[best >= np.partition(best, len(best) - limit)[len(best) - limit]]
-        found = [self._neighbours([row], float(cosines[row])) for row in named.tolist()]
-        return [one for single in found for one in single if one.past.success_count]
+        found = self._neighbours(zip(named.tolist(), cosines[named].tolist(), strict=True))
+        return [neighbour for neighbour in found if neighbour.past.success_count]
 
-    def _neighbours(self, rows: Iterable[int], cosine: float) -> list[Neighbour]:
-        held = [self._past[row] for row in rows]
+    def _neighbours(self, rows: Iterable[tuple[int, float]]) -> list[Neighbour]:
+        held = [(self._past[row], cosine) for row, cosine in rows]
         return [
             Neighbour(owner=entry[0], past=entry[1], cosine=cosine)
-            for entry in held
+            for entry, cosine in held
             if entry is not None
         ]
 

@@ -19,7 +19,7 @@ class Postings:
 
     def __init__(self) -> None:
         self._rows: dict[str, array[int]] = {}
-        self._counts: dict[str, array[float]] = {}
+        self._counts: dict[str, array[int]] = {}
 
     def add(self, row: int, counts: Counter[str]) -> None:
         """Enter a row that is not there."""
@@ -27,7 +27,7 @@ class Postings:
             rows = self._rows.get(word)
             if rows is None:
                 rows = self._rows[word] = array("i")
-                self._counts[word] = array("f")
+                self._counts[word] = array("I")
             rows.append(row)
             self._counts[word].append(count)
 
@@ -47,9 +47,9 @@ class Postings:
         rows = self._rows.get(word)
         return 0 if rows is None else len(rows)
 
-    def gather(self, words: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def gather(self, words: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
         """Rows and counts of all the words, one word's after another's."""
         found = [word for word in words if word in self._rows]
         rows = b"".join([self._rows[word] for word in found])
         counts = b"".join([self._counts[word] for word in found])
-        return np.frombuffer(rows, np.int32), np.frombuffer(counts, np.float32)
+        return np.frombuffer(rows, np.int32), np.frombuffer(counts, np.uint32)

@@ -11,11 +11,15 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pml.discovery.postings import Postings
+
+_Entered: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]
+"""Of each word of each row: its number, its weight without idf, and the row."""
 
 
 class Frequencies:
@@ -79,6 +83,8 @@ class TfIdf:
         self._lengths: NDArray[np.float64] = np.zeros(0)
         self._lengths_for: NDArray[np.float64] | None = None
         """The weights with which the lengths were computed; None when a row changed."""
+        self._entered: _Entered | None = None
+        """All texts, word by word; None when a row changed."""
 
     def put(self, row: int, words: Sequence[str]) -> None:
         """Enter a text, in place of the one that the row had."""
@@ -87,7 +93,7 @@ class TfIdf:
         self._postings.add(row, counts)
         self._rows[row] = _Row(counts, self._frequencies.add(counts))
         self._size = max(self._size, row + 1)
-        self._lengths_for = None
+        self._lengths_for = self._entered = None
 
     def remove(self, row: int) -> None:
         """Take a text out; nothing happens where there is none."""
@@ -96,7 +102,7 @@ class TfIdf:
             return
         self._postings.remove(row, text.words)
         self._frequencies.remove(text.words)
-        self._lengths_for = None
+        self._lengths_for = self._entered = None
 
     def cosines(self, words: Sequence[str]) -> NDArray[np.float64]:
         """One cosine per row, 0 where no word is shared."""
@@ -107,7 +113,7 @@ class TfIdf:
         rows, counts = self._postings.gather(known)
         factors = np.array([weights[word] * self._frequencies.idf(word) for word in known])
         sizes = [self._postings.rows_with(word) for word in known]
-        shares = (1 + np.log(counts.astype(np.float64))) * np.repeat(factors, sizes)
+        shares = (1 + np.log(counts)) * np.repeat(factors, sizes)
         products = np.bincount(rows, shares, minlength=self._size)
         length = math.sqrt(sum(weight * weight for weight in weights.values()))
         return np.minimum(products / (self._row_lengths() * length), 1.0)
@@ -123,17 +129,21 @@ class TfIdf:
         """Euclidean length of each row; 1 where there is none."""
         idfs = self._frequencies.idfs()
         if self._lengths_for is not idfs:
-            texts = self._rows.values()
-            numbers = np.frombuffer(b"".join([text.numbers for text in texts]), np.int32)
-            weights = np.frombuffer(b"".join([text.weights for text in texts])) * idfs[numbers]
-            rows = np.repeat(
-                np.fromiter(self._rows, np.int64, len(self._rows)),
-                [len(text.numbers) for text in texts],
-            )
-            squares = np.bincount(rows, weights * weights, minlength=self._size)
+            numbers, weights, rows = self._entered = self._entered or self._join()
+            squares = np.bincount(rows, (weights * idfs[numbers]) ** 2, minlength=self._size)
             self._lengths = np.sqrt(np.where(squares > 0, squares, 1.0))
             self._lengths_for = idfs
         return self._lengths
+
+    def _join(self) -> _Entered:
+        """One text after another."""
+        texts = self._rows.values()
+        rows = np.fromiter(self._rows, np.int64, len(texts))
+        return (
+            np.frombuffer(b"".join([text.numbers for text in texts]), np.int32),
+            np.frombuffer(b"".join([text.weights for text in texts])),
+            np.repeat(rows, [len(text.words) for text in texts]),
+        )
 
 
 class _Row:
