@@ -15,7 +15,7 @@ from tree_sitter import Language, Node, Parser, Tree, TreeCursor
 
 from pml.analysis.escapes import unescape
 
-_LANGUAGE = Language(tree_sitter_typescript.language_typescript())
+LANGUAGE = Language(tree_sitter_typescript.language_typescript())
 
 MAX_DEPTH = 200
 """Nesting of syntax nodes.  Analysis recurses with at most three Python frames per level."""
@@ -126,7 +126,7 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.data = text.encode("utf-8", "surrogatepass")
-        self.tree: Tree = Parser(_LANGUAGE).parse(self.data)
+        self.tree: Tree = Parser(LANGUAGE).parse(self.data)
         self.by_kind: dict[str, list[Syntax]] = defaultdict(list)
         self.too_deep: int | None = None
         self.root = self._copy()

@@ -1,0 +1,138 @@
+"""What is kept of a program: a capability without secrets, or the reason why nothing is (ST-5)."""
+
+import re
+import unicodedata
+
+import msgspec
+
+from pml.analysis.calls import Calls
+from pml.analysis.functions import Functions
+from pml.analysis.lifting import Lifted, lift, passed
+from pml.analysis.scope import Scopes
+from pml.analysis.secrets_in_code import (
+    applied,
+    comment_edits,
+    literal_edits,
+    secret_line,
+    secret_literals,
+    spliced,
+    without,
+)
+from pml.analysis.syntax import Source
+from pml.domain.capability import CapabilityParameter, CapabilitySource, NewCapability
+from pml.domain.program import Program
+from pml.domain.sanitising import redact_text
+from pml.domain.structure import CapabilityCall, Task
+
+_NAME_CHARS = 48
+_UNNAMED = "capability"
+_ARTICLES = frozenset({"a", "an", "the"})
+_TAKEN = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    arguments async await break case catch class const continue debugger default delete do else
+    enum eval export extends false finally for function if implements import in instanceof
+    interface let new null of package private protected public return static super switch this
+    throw true try typeof undefined var void while with yield
+    apply bind call caller constructor length name prototype then
+    """,
+    )
+)
+"""Words of the language, and what promises, proxies and functions are asked for."""
+
+
+def new_capability(
+    program: Program,
+    *,
+    intent: str,
+    depth: int = 0,
+    source: CapabilitySource = CapabilitySource.CODE,
+) -> NewCapability | str:
+    """The program as it shall be kept, or why it shall not be.
+
+    A lifted literal that is a secret is masked, and its parameter becomes required; comments
+    are sanitised.  ``depth`` counts the levels of capabilities below the program.
+    """
+    reason = _unfit(program)
+    if reason:
+        return reason
+    try:
+        parsed = Source(program.source)
+        lifted = _lifted(parsed, program)
+    except RecursionError:
+        return "it is too intricate to be looked through for secrets: split it"
+    line = secret_line(parsed, lifted)
+    if line is not None:
+        return (
+            f"line {line} holds what looks like a secret, and nothing secret is kept: "
+            "pass it in args instead"
+        )
+    safe_intent = redact_text(intent)
+    whole = NewCapability(
+        canonical_hash=program.canonical_hash,
+        name=name_of(safe_intent),
+        intent=safe_intent,
+        source=source,
+        code=program.source,
+        instrumented=program.instrumented,
+        structure=program.structure,
+        parameters=program.parameters,
+        depth=depth,
+    )
+    return _without_secrets(whole, parsed, secret_literals(parsed, lifted))
+
+
+def _unfit(program: Program) -> str:
+    """Why the program is no procedure that could be used again; empty if it is one."""
+    if program.errors or not program.canonical_hash:
+        return "it has errors"
+    if not any(isinstance(node, Task | CapabilityCall) for node in program.structure.nodes):
+        return "it calls nothing"
+    if not program.structure.complete:
+        return "what it calls cannot be known before it runs: name every tool in the code"
+    return ""
+
+
+def _lifted(source: Source, program: Program) -> tuple[Lifted, ...]:
+    scopes = Scopes(source)
+    calls = Calls(source, scopes, Functions(source, scopes))
+    return lift(source, scopes, calls, passed(source, calls), program.structure.parameters)
+
+
+def _without_secrets(whole: NewCapability, source: Source, secrets: list[Lifted]) -> NewCapability:
+    edits = [*literal_edits(source, [one.node for one in secrets]), *comment_edits(source)]
+    if not edits:
+        return whole
+    names = frozenset(one.name for one in secrets)
+    instrumented = Source(whole.instrumented)
+    later = [
+        *literal_edits(instrumented, spliced(instrumented, names)),
+        *comment_edits(instrumented),
+    ]
+    return msgspec.structs.replace(
+        whole,
+        code=applied(source.data, edits),
+        instrumented=applied(instrumented.data, later),
+        structure=without(whole.structure, source, secrets, edits),
+        parameters=tuple(_required(p) if p.name in names else p for p in whole.parameters),
+    )
+
+
+def _required(parameter: CapabilityParameter) -> CapabilityParameter:
+    return msgspec.structs.replace(parameter, required=True, default=msgspec.UNSET)
+
+
+def name_of(intent: str) -> str:
+    """An identifier of the words of an intent, as many as fit."""
+    plain = unicodedata.normalize("NFKD", intent).encode("ascii", "ignore").decode().lower()
+    words = [word for word in re.findall(r"[a-z0-9]+", plain) if word not in _ARTICLES]
+    name = ""
+    for word in words:
+        longer = f"{name}_{word}" if name else word[:_NAME_CHARS]
+        if len(longer) > _NAME_CHARS:
+            break
+        name = longer
+    if not name or name in _TAKEN:
+        return f"do_{name}" if name else _UNNAMED
+    return name if name[0].isalpha() else f"_{name}"[:_NAME_CHARS]
