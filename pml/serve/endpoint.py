@@ -1,0 +1,167 @@
+"""The MCP server that agents speak to: thin, over what answers requests (MCP-1, -2, -3, -6).
+
+One tool call is one asyncio task of its own.  Transports cancel by anyio's rules, again and
+again at every wait, which would interrupt the closing of a run; the task is cancelled once
+instead, and waited for.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+import anyio
+import structlog
+from mcp.server import Server
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+
+from pml.domain.events import Event
+from pml.domain.limits import Limits
+from pml.domain.nearest import did_you_mean
+from pml.errors import NotFoundError, PmlError, RequestError
+from pml.serve.arguments import (
+    ArgumentChecker,
+    InvalidArgumentsError,
+    Json,
+    discover_request,
+    execute_request,
+    task_result_request,
+)
+from pml.serve.definitions import (
+    DISCOVER,
+    EXECUTE,
+    GET_TASK_RESULT,
+    INSTRUCTIONS,
+    tool_definitions,
+)
+from pml.serve.ports import Bench
+from pml.serve.progress import progress_of
+from pml.serve.results import discovered, executed, read
+
+GONE = "pml.gone"
+"""Key of an HTTP scope: an `asyncio.Event`, set when the client has left (`pml.serve.guard`)."""
+_LISTING_FRESH_MS = 3_600_000
+"""The default tools do not change while a server runs."""
+
+T = TypeVar("T")
+_Context = ServerRequestContext[Any, Any]
+_log = structlog.get_logger(__name__)
+
+
+class Endpoint:
+    """Serves one bench to any number of connections.
+
+    Invariant: after `close` no tool call is running.
+    """
+
+    def __init__(self, bench: Bench, *, limits: Limits) -> None:
+        self._bench = bench
+        self._tools = tool_definitions(limits)
+        self._checkers = {tool.name: ArgumentChecker(tool) for tool in self._tools}
+        self._under_way: set[asyncio.Task[CallToolResult]] = set()
+        self._closed = False
+        self.server: Server[Any] = Server(
+            "pml",
+            version=version("pml"),
+            title="PML",
+            instructions=INSTRUCTIONS,
+            cache_hints={"tools/list": CacheHint(ttl_ms=_LISTING_FRESH_MS, scope="public")},
+            get_tool_input_schema=lambda _: None,  # no argument travels as a header
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+        )
+
+    async def close(self) -> None:
+        """Cancel what runs, wait until it is closed, and take no more calls."""
+        self._closed = True
+        under_way = set(self._under_way)
+        for task in under_way:
+            task.cancel()
+        if under_way:
+            await asyncio.wait(under_way)
+
+    async def _list_tools(
+        self, _ctx: _Context, _params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(tools=list(self._tools))
+
+    async def _call_tool(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
+        checker = self._checkers.get(params.name)
+        if checker is None:
+            hint = did_you_mean(params.name, self._checkers) or (
+                f"; expected one of {', '.join(self._checkers)}"
+            )
+            raise MCPError(INVALID_PARAMS, f"name: no tool {params.name!r}{hint}")
+        arguments = params.arguments or {}
+        try:
+            checker.check(arguments)
+            return await self._answer(ctx, params.name, arguments)
+        except InvalidArgumentsError as exc:
+            raise MCPError(INVALID_PARAMS, str(exc), {"problems": list(exc.problems)}) from exc
+        except (NotFoundError, RequestError) as exc:
+            raise MCPError(INVALID_PARAMS, str(exc)) from exc
+        except PmlError as exc:
+            _log.warning("request_failed", tool=params.name, exc_info=exc)
+            raise MCPError(INTERNAL_ERROR, str(exc)) from exc
+        except MCPError:
+            raise
+        except Exception as exc:
+            _log.exception("request_failed", tool=params.name)
+            message = "an error inside PML; its log says which"
+            raise MCPError(INTERNAL_ERROR, message) from exc
+
+    async def _answer(self, ctx: _Context, name: str, arguments: dict[str, Json]) -> CallToolResult:
+        match name:
+            case _ if name == DISCOVER:
+                return discovered(await self._bench.discover(discover_request(arguments)))
+            case _ if name == GET_TASK_RESULT:
+                return read(await self._bench.task_result(task_result_request(arguments)))
+            case _:
+                assert name == EXECUTE
+                return await self._execute(ctx, arguments)
+
+    async def _execute(self, ctx: _Context, arguments: dict[str, Json]) -> CallToolResult:
+        request = execute_request(arguments)
+
+        async def work(emit: Callable[[Event], None] | None = None) -> CallToolResult:
+            return executed(await self._bench.act.execute(request, emit=emit))
+
+        gone: asyncio.Event | None = ctx.request.scope.get(GONE) if ctx.request else None
+        if ctx.meta is None or "progress_token" not in ctx.meta:
+            return await self._see_through(work(), gone)
+        async with progress_of(ctx.session) as emit:
+            return await self._see_through(work(emit), gone)
+
+    async def _see_through(
+        self, work: Coroutine[Any, Any, CallToolResult], gone: asyncio.Event | None
+    ) -> CallToolResult:
+        """Do ``work`` to its end, or cancel it with its request, with its client or on `close`."""
+        if self._closed:
+            work.close()
+            raise MCPError(INTERNAL_ERROR, "PML is shutting down: try again when it is back")
+        task = asyncio.create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        left = None if gone is None else asyncio.create_task(gone.wait())
+        try:
+            await asyncio.wait({task, left} if left else {task}, return_when="FIRST_COMPLETED")
+        finally:
+            if left is not None:
+                left.cancel()
+            if not task.done():
+                task.cancel()
+                with anyio.CancelScope(shield=True):
+                    await asyncio.wait({task})
+        if task.cancelled():
+            raise MCPError(INTERNAL_ERROR, "the run was cancelled")
+        return task.result()

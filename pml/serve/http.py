@@ -1,0 +1,197 @@
+"""The HTTP side: MCP at ``/mcp``, ``/health``, on this machine only (OP-3).
+
+Answers are event streams where there is progress to tell, and plain JSON else; the choice
+is the SDK's.  Sessions exist for clients of the older protocol revision only.
+"""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import uvicorn
+from litestar import Litestar, asgi, get
+from litestar.types import Receive, Scope, Send
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from pml.domain.limits import Limits
+from pml.errors import ConfigError
+from pml.runtime.upstream.status import ServerStatus
+from pml.serve.compose import Settings, Workbench, workbench
+from pml.serve.endpoint import Endpoint
+from pml.serve.guard import Allowed, Guard
+from pml.serve.signals import stop_signal
+
+MAX_SESSIONS = 1_000
+"""Of the older revision; one more is refused until one of them ends or has been idle for long."""
+MAX_CONNECTIONS = 2_000
+"""A request on one more is answered with 503."""
+KEEP_ALIVE_S = 30
+GRACE_S = 3
+"""What open connections get when the server stops; runs are closed before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpApp:
+    """The app, and what has to be told when it stops."""
+
+    endpoint: Endpoint
+    guard: Guard
+    sessions: StreamableHTTPSessionManager
+
+    async def stop(self) -> None:
+        """Cancel runs, wait until they are closed, end all answers."""
+        await self.endpoint.close()
+        self.guard.stop()
+
+
+def http_app(
+    endpoint: Endpoint,
+    *,
+    allowed: Allowed,
+    limits: Limits,
+    servers: Callable[[], tuple[ServerStatus, ...]],
+) -> HttpApp:
+    """What an HTTP server serves; `HttpApp.sessions` has to be running."""
+    sessions = StreamableHTTPSessionManager(
+        endpoint.server, max_request_body_size=limits.request_bytes, max_sessions=MAX_SESSIONS
+    )
+
+    @asgi("/mcp", is_mount=True, copy_scope=True)
+    async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
+        await sessions.handle_request(scope, receive, send)  # type: ignore[arg-type]
+
+    @get("/health", sync_to_thread=False)
+    def health() -> dict[str, Any]:
+        """Whether PML serves, and how the servers stand."""
+        return {
+            "status": "ok",
+            "version": version("pml"),
+            "servers": [
+                {"name": server.name, "state": server.state.value, "error": server.error}
+                for server in servers()
+            ],
+        }
+
+    app = Litestar([mcp, health], openapi_config=None)
+    return HttpApp(
+        endpoint=endpoint, guard=Guard(app, allowed=allowed, limits=limits), sessions=sessions
+    )
+
+
+class _Uvicorn(uvicorn.Server):
+    """Leaves signals alone: theirs would end the process before the database is released."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@asynccontextmanager
+async def listening(app: HttpApp, listener: socket.socket) -> AsyncIterator[None]:
+    """Serve until the block ends; then no run is left, and no connection."""
+    config = uvicorn.Config(
+        app.guard,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=GRACE_S,
+        server_header=False,
+    )
+    server = _Uvicorn(config)
+    async with app.sessions.run():
+        serving = asyncio.create_task(server.serve([listener]))
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            await app.stop()
+            await serving
+
+
+async def serve_http(
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    announce: Callable[[str], None],
+    allow_remote: bool = False,
+    allowed_hosts: tuple[str, ...] = (),
+    allowed_origins: tuple[str, ...] = (),
+) -> None:
+    """Offer PML at ``http://host:port/mcp`` until SIGINT or SIGTERM.
+
+    Args:
+        settings: what is opened.
+        host: an address of this machine.
+        port: 0 takes a free one.
+        announce: told the URL once requests are answered.
+        allow_remote: whether ``host`` may be reached from other machines.
+        allowed_hosts: further values of ``Host``, such as a proxy's name.
+        allowed_origins: further values of ``Origin``, such as a web client's.
+
+    Raises:
+        ConfigError: the address cannot be listened at, or is not this machine's alone.
+        StoreError: the database cannot be had.
+    """
+    with _bound(host, port, allow_remote=allow_remote) as listener:
+        port = listener.getsockname()[1]
+        allowed = Allowed.at(host, port, hosts=allowed_hosts, origins=allowed_origins)
+        async with workbench(settings) as bench:
+            learning = asyncio.create_task(_get_ready(bench))
+            endpoint = Endpoint(bench, limits=settings.limits)
+            app = http_app(
+                endpoint,
+                allowed=allowed,
+                limits=settings.limits,
+                servers=bench.upstreams.status,
+            )
+            with stop_signal() as stop:
+                async with listening(app, listener):
+                    announce(f"http://{_in_url(host)}:{port}/mcp")
+                    await stop.wait()
+            learning.cancel()
+
+
+async def _get_ready(bench: Workbench) -> None:
+    """Connect the servers and load what is known, while requests are answered already."""
+    bench.upstreams.connect_soon(bench.upstreams.names)
+    await bench.library.refresh()
+
+
+@contextmanager
+def _bound(host: str, port: int, *, allow_remote: bool) -> Iterator[socket.socket]:
+    if not allow_remote and not _is_loopback(host):
+        message = (
+            f"{host} can be reached from other machines, and there are no keys yet: "
+            "listen at 127.0.0.1, or allow remote clients explicitly"
+        )
+        raise ConfigError("--host", message)  # noqa: EM101  # the option, not a message
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=512)
+    except OSError as exc:
+        message = f"cannot listen at {host}:{port} ({exc.strerror}): choose another --port"
+        raise ConfigError("--port", message) from exc  # noqa: EM101
+    with listener:
+        yield listener
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
