@@ -365,6 +365,19 @@ async def test_of_two_tools_with_one_name_the_last_counts(any_store: Store) -> N
     assert await listed(any_store, "fs") == (twice[1], twice[2])
 
 
+async def test_a_list_in_another_order_comes_back_in_that_order(any_store: Store) -> None:
+    tools = [a_tool("read"), a_tool("write"), a_tool("list")]
+    await any_store.tool_schemas.replace("fs", tools)
+    await any_store.tool_schemas.replace("fs", tools[::-1])
+    assert await listed(any_store, "fs") == tuple(tools[::-1])
+    schema = {"type": "object", "properties": {"a": {}, "z": {}}, "required": ["z"]}
+    for tool in (a_tool("read"), a_tool("read", input_schema=schema)):
+        await any_store.tool_schemas.replace("fs", [tool])
+    stored = await listed(any_store, "fs")
+    assert stored is not None
+    assert list(stored[0].input_schema["properties"]) == ["a", "z"]
+
+
 async def test_two_listings_of_one_server_leave_one_of_them(any_store: Store) -> None:
     lists = [[a_tool(f"{number}-{place}") for place in range(5)] for number in range(4)]
     await asyncio.gather(*(any_store.tool_schemas.replace("fs", tools) for tools in lists))

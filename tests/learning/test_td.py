@@ -71,6 +71,18 @@ def test_the_dominant_path_has_the_most_expected_successes(history: list[Executi
         assert learning.dominant_path == learning.paths[0].path
 
 
+def test_a_path_dominates_from_its_third_trace_on() -> None:
+    first, other = a_trace(executed_path=("n1",)), a_trace(executed_path=("n1", "n2"))
+    dominant = [learning_of([first, *[other] * number]).dominant_path for number in (0, 2, 3)]
+    assert dominant == [("n1",), ("n1",), ("n1", "n2")]
+
+
+def test_a_path_that_succeeds_dominates_one_that_fails_more_often() -> None:
+    failing = a_trace(executed_path=("n1",), success=False)
+    working = a_trace(executed_path=("n1", "n2"))
+    assert learning_of([*[failing] * 4, *[working] * 3]).dominant_path == ("n1", "n2")
+
+
 @given(history=HISTORIES)
 def test_what_was_learned_is_a_valid_record(history: list[ExecutionTrace]) -> None:
     learning = learning_of(history)  # its constraints hold rates between 0 and 1

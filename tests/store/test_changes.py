@@ -82,6 +82,27 @@ async def test_what_was_restored_from_another_cluster_is_told_once(
     assert [one.stale for one in changed.capabilities] == [True]
 
 
+async def test_servers_that_change_together_do_not_wait_in_a_circle(store: Store) -> None:
+    servers = [f"s{number}" for number in range(4)]
+    everything = a_structure(*(f"{server}:shared" for server in servers))
+    made = [
+        await store.capabilities.keep(a_capability(f"c{number}", structure=everything), now_ms=1)
+        for number in range(20)
+    ]
+
+    async def listings(server: str) -> None:
+        for number in range(8):
+            tool = a_tool("shared", server, description=str(number))
+            await store.tool_schemas.replace(server, [tool])
+
+    await asyncio.gather(
+        *(listings(server) for server in servers),
+        *(finish(store, number, one.id) for number, one in enumerate(made)),
+    )
+    found = await store.capabilities.recent(99)
+    assert sum(one.usage_count for one in found) == 20
+
+
 async def test_a_follower_of_many_writers_sees_what_there_is_in_the_end(store: Store) -> None:
     tools: dict[str, Tool] = {}
     capabilities: dict[str, Capability] = {}
