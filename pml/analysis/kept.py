@@ -12,6 +12,7 @@ from pml.analysis.scope import Scopes
 from pml.analysis.secrets_in_code import (
     applied,
     comment_edits,
+    in_order,
     literal_edits,
     secret_line,
     secret_literals,
@@ -101,15 +102,14 @@ def _lifted(source: Source, program: Program) -> tuple[Lifted, ...]:
 
 
 def _without_secrets(whole: NewCapability, source: Source, secrets: list[Lifted]) -> NewCapability:
-    edits = [*literal_edits(source, [one.node for one in secrets]), *comment_edits(source)]
+    masked = literal_edits(source, [one.node for one in secrets])
+    edits = in_order([*masked, *comment_edits(source)])
     if not edits:
         return whole
     names = frozenset(one.name for one in secrets)
     instrumented = Source(whole.instrumented)
-    later = [
-        *literal_edits(instrumented, spliced(instrumented, names)),
-        *comment_edits(instrumented),
-    ]
+    masked = literal_edits(instrumented, spliced(instrumented, names))
+    later = in_order([*masked, *comment_edits(instrumented)])
     return msgspec.structs.replace(
         whole,
         code=applied(source.data, edits),

@@ -5,7 +5,7 @@ says.  Any other text is part of what the program does, so it is only found.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,11 +105,20 @@ def spliced(instrumented: Source, names: frozenset[str]) -> list[Syntax]:
     return found
 
 
+def in_order(edits: Iterable[Edit]) -> list[Edit]:
+    """The edits as they stand in the source, without those inside others."""
+    kept: list[Edit] = []
+    for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
+        if not kept or edit.start >= kept[-1].end:
+            kept.append(edit)
+    return kept
+
+
 def applied(data: bytes, edits: Sequence[Edit]) -> str:
-    """The text after the edits, which do not overlap."""
+    """The text after the edits, which are `in_order`."""
     parts: list[bytes] = []
     done = 0
-    for edit in sorted(edits, key=lambda edit: edit.start):
+    for edit in edits:
         parts += [data[done : edit.start], edit.text]
         done = edit.end
     return b"".join((*parts, data[done:])).decode()
@@ -124,10 +133,7 @@ def without(
     plain = _masked(msgspec.to_builtins(structure), texts, values)
     made = msgspec.convert(plain, StaticStructure)
     after = Source(applied(source.data, edits))
-    ordered = sorted(edits, key=lambda edit: edit.end)
-    moved = {
-        name: _moved(location, after, ordered) for name, location in structure.locations.items()
-    }
+    moved = {name: _moved(location, after, edits) for name, location in structure.locations.items()}
     return msgspec.structs.replace(made, locations=moved)
 
 
