@@ -3,16 +3,18 @@
 A ranking always has a first; that is no reason to run it.  Nobody looks between the intent
 and the run, and what the intent says of arguments does not reach the program, so a wrong
 run is worse than a question.  Three rules, in this order: the intent is the capability's name;
-it is a past intent, whose latest run was a success, of that one capability; or it says the
-same as such a past intent in other words.
+it is a past intent, whose latest run was a success, of that one capability; or it consists
+of the same phrases as such a past intent, and no other capability comes near.
 
-For the last, two intents are compared as wholes.  What only one of them says counts as if it
-had never been seen, so a common verb that differs weighs as much as a rare one; where each
-says something that the other does not, or they differ in a number or in a word that turns
-the meaning, no similarity is enough.  docs/explanation/discovery.md has the measurements.
+A phrase is what stands between prepositions and commas.  Phrases may move, words inside one
+may not ("in the folder, count lines" is "count lines in the folder"; "csv to json" is not
+"json to csv"); inflections, articles and politeness do not count; every other word that is
+more, less or different makes it a question.  Looser rules were measured and turned down:
+docs/explanation/discovery.md.
 """
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,26 +22,25 @@ from pml.discovery.index import Index
 from pml.discovery.words import STOP_WORDS, Words, split
 from pml.domain.capability import PastIntent
 
-CLEAR_SIMILARITY = 0.9
-"""From here on an intent may say the same as a past one: a word more or less, in a long one."""
 CLEAR_MARGIN = 0.1
-"""How far the next capability has to be behind."""
+"""How far the similarity of the next capability has to be below 1."""
 COMPARED = 50
 """Past intents that are compared as wholes: the nearest, those that tie with the last too."""
 
-_TURNING = """
-no not never none nor neither without except excluding unless don doesn cannot instead only all
-every but before after undo stop delete remove drop overwrite cancel send publish pay
+_PREPOSITION_LIST = """
+of in on at by from to into onto out off with without for as about before after than then until
+over under above below between during per via through since
 """
-"""Words that make another intent of one, or that nobody wants to happen unasked."""
-_DIRECTIONS = frozenset({"to", "into", "onto", "from", "out", "by"})
-"""Common words whose place matters: "csv to json" is not "json to csv"."""
+_PREPOSITIONS = frozenset(_PREPOSITION_LIST.split())
 _FILLERS = frozenset({"please", "kindly", "just", "now", "again", "hi", "hello", "hey", "thanks"})
-_words = Words(stop_words=STOP_WORDS | _FILLERS)
-_turning_words = frozenset(_words(_TURNING))
+_MEANT = frozenset({"if", "or", "and"})
+"""Common words without which an intent is another one."""
+_CONTRACTION = re.compile(r"['\u2019](?:s|d|m|ll|re|ve)\b")
+_PAUSE = re.compile(r"[,;:.!?]+(?:\s|$)")
+_words = Words(stop_words=(STOP_WORDS | _FILLERS) - _MEANT)
 
-Feature = tuple[str, str]
-"""A direction or nothing, and a word."""
+Phrase = tuple[str, ...]
+"""A preposition or nothing, and the words that follow it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +64,10 @@ def clear_match(index: Index, intent: str) -> Match | None:
         succeeded = tuple(past.capability_id for past in equal if past.last_success)
         return _only(succeeded, "it ran for this intent before")
     best = _ranked(index, intent)
-    if not best or best[0][0].confidence < CLEAR_SIMILARITY:
+    if not best or phrases(best[0][1].intent) != phrases(intent):
         return None
-    match, past = best[0]
-    behind = match.confidence - best[1][0].confidence if len(best) > 1 else 1.0
-    return match if behind >= CLEAR_MARGIN and may_mean_the_same(intent, past.intent) else None
+    behind = 1.0 - best[1][0].confidence if len(best) > 1 else 1.0
+    return best[0][0] if behind >= CLEAR_MARGIN else None
 
 
 def confidence(index: Index, intent: str) -> Match | None:
@@ -80,11 +80,12 @@ def confidence(index: Index, intent: str) -> Match | None:
 
 
 def similarity(index: Index, one: str, other: str) -> float:
-    """Symmetric cosine of two intents over distinct features, in [0, 1]; 1: the same features.
+    """Symmetric cosine of two intents over distinct words with their prepositions, in [0, 1].
 
-    What both say weighs its squared idf, what one says the highest there is.
+    What both say weighs its squared idf; what only one says, the highest there is, so that a
+    common verb that differs weighs as much as a rare one.
     """
-    ones, others = features(one), features(other)
+    ones, others = _features(one), _features(other)
     shared = sum(index.idf(word) ** 2 for _, word in ones & others)
     if not shared:
         return 0.0
@@ -94,32 +95,34 @@ def similarity(index: Index, one: str, other: str) -> float:
     )
 
 
-def may_mean_the_same(one: str, other: str) -> bool:
-    """Whether nothing in the difference of two intents speaks against it."""
-    ones, others = features(one), features(other)
-    if ones - others and others - ones:
-        return False
-    differing = {word for _, word in ones ^ others}
-    return not differing & _turning_words and not any(
-        character.isdigit() for word in differing for character in word
+def phrases(intent: str) -> list[Phrase]:
+    """The phrases of an intent, sorted; none for one that says nothing."""
+    return sorted(_phrases(intent))
+
+
+def _phrases(intent: str) -> Iterator[Phrase]:
+    for part in _PAUSE.split(_CONTRACTION.sub(" ", intent)):
+        phrase = [""]
+        for word in split(part):
+            if word in _PREPOSITIONS:
+                yield from _said(phrase)
+                phrase = [word]
+            else:
+                phrase += _words(word)
+        yield from _said(phrase)
+
+
+def _said(phrase: list[str]) -> Iterator[Phrase]:
+    """The phrase, unless it is empty; a preposition alone counts."""
+    if phrase != [""]:
+        yield tuple(phrase)
+
+
+def _features(intent: str) -> frozenset[tuple[str, str]]:
+    """Words, each with the preposition of its phrase."""
+    return frozenset(
+        (phrase[0], word) for phrase in _phrases(intent) for word in phrase[1:] or phrase
     )
-
-
-def features(intent: str) -> frozenset[Feature]:
-    """What an intent says: its words, and those that a direction leads to once more."""
-    return frozenset(_features(intent))
-
-
-def _features(intent: str) -> Iterator[Feature]:
-    direction = ""
-    for word in split(intent):
-        if word in _DIRECTIONS:
-            direction = word
-        for form in _words(word):
-            yield "", form
-            if direction:
-                yield direction, form
-            direction = ""
 
 
 def _only(ids: tuple[str, ...], why: str) -> Match | None:
