@@ -5,6 +5,7 @@ and nothing else::
 
     PmlError
     ├── ConfigError            mcp.json, permissions.yaml, environment: file, line, expectation
+    ├── RequestError           what was asked cannot be answered: which field, what was expected
     ├── DagError               an explicit workflow that cannot be compiled
     ├── StoreError             the database cannot be had or was lost
     │   ├── EmbeddedPostgresError
@@ -36,6 +37,10 @@ class ConfigError(PmlError):
         super().__init__(f"{where}: {message}")
         self.source = source
         self.line = line
+
+
+class RequestError(PmlError):
+    """What was asked cannot be answered; the message names the field and what was expected."""
 
 
 class DagError(PmlError):

@@ -29,12 +29,14 @@ def answer(
     diagnostics: tuple[Diagnostic, ...],
     warnings: tuple[str, ...],
     limits: Limits,
+    capability_id: str | None,
 ) -> ExecuteResponse:
     """The response for a run that was started: the executed path only (EX-7)."""
     tasks = tuple(_summary(task, limits) for task in trace.task_results)
     return ExecuteResponse(
         status=ending.state,
         workflow_id=trace.run_id,
+        capability_id=capability_id,
         trace_id=trace.id if ending.state.final else None,
         result=msgspec.UNSET if ending.result is None else json.loads(ending.result),
         execution_time_ms=round(wall_ms, 3),

@@ -15,6 +15,7 @@ from pml.domain.sanitising import preview
 from pml.domain.structure import StaticStructure
 from pml.domain.trace import ExecutionTrace
 from pml.errors import RunStateError
+from pml.loop.prepare import json_object
 from pml.runtime.recorder import dependencies, full_results, project
 from pml.store.ports import Runs, Store, Traces
 
@@ -27,6 +28,8 @@ class History:
     structure: StaticStructure
     ledger: Ledger
     arguments: Mapping[str, JsonText]
+    given: JsonText = "{}"
+    """Every argument as one JSON object, literals of the code included where they are known."""
 
 
 async def read_history(store: Store, run: Run) -> History:
@@ -41,6 +44,7 @@ async def read_history(store: Store, run: Run) -> History:
         structure=decode(StaticStructure, kept.structure),
         ledger=Ledger(await store.run_log.read(run.id)),
         arguments=kept.arguments,
+        given=json_object({**kept.arguments, **kept.lifted}),
     )
 
 
@@ -105,4 +109,5 @@ async def close(
         results=results,
         dependencies=edges,
         result_expires_at_ms=now_ms + limits.result_ttl_s * 1000,
+        arguments=history.given,
     )

@@ -1,37 +1,70 @@
 """From a request to something that can run: analysed, bound, every tool known.
 
-Servers are asked only when a request names them and nothing is known of them yet, or when
-what is known does not have the tool.
+A program comes from the request and is analysed, or from a capability and is not: what
+analysis said of it was kept.  Servers are asked only when something names them and nothing
+is known of them yet, or when what is known does not have the tool.
 """
 
 import asyncio
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from pml.analysis.analyse import analyse, references
 from pml.analysis.dag import compile_dag
+from pml.analysis.kept import new_capability
 from pml.analysis.parameters import bind
+from pml.domain.capability import Capability, CapabilityParameter, CapabilitySource, NewCapability
 from pml.domain.json_text import flaw
 from pml.domain.limits import Limits
 from pml.domain.program import Diagnostic, Program, Severity
 from pml.domain.record import JsonText, encode
 from pml.domain.response import ExecuteError, ExecuteRequest
-from pml.domain.tools import Catalog, Tool
-from pml.errors import DagError, UpstreamUnavailableError
-from pml.loop.ports import Servers
-from pml.store.ports import ToolSchemas
+from pml.domain.structure import CapabilityCall, StaticStructure
+from pml.domain.tools import Catalog
+from pml.errors import DagError
+from pml.loop.library import Library, called_ids, with_capabilities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A request that may run."""
+    """Something that may run, once its permissions are judged."""
 
-    program: Program
+    source: str
+    instrumented: str
+    structure: StaticStructure
     catalog: Catalog
+    by_name: Mapping[str, Capability]
+    """The capabilities that the program calls, by the names that it uses."""
+    callees: Mapping[str, Capability]
+    """Those and the ones that they call, by id."""
     arguments: Mapping[str, JsonText]
-    diagnostics: tuple[Diagnostic, ...]
+    """What the program sees as ``args``."""
+    lifted: Mapping[str, JsonText] = field(default_factory=dict)
+    parameters: tuple[CapabilityParameter, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
     """Warnings only."""
+    new: NewCapability | None = None
+    """What is to be kept of a program that was submitted."""
+    capability: Capability | None = None
+    """What is run, if it is known already."""
+
+    def source_hash(self) -> str:
+        """SHA-256 of the source: what approvals bind to (design, section 5, rule 12)."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+    def given(self) -> JsonText:
+        """All arguments as one JSON object, literals of the code included."""
+        values: dict[str, JsonText] = {
+            parameter.name: json.dumps(parameter.default)
+            for parameter in self.parameters
+            if parameter.default is not msgspec.UNSET
+        }
+        return json_object({**values, **self.arguments, **self.lifted})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,60 +80,146 @@ def _refusal(code: str, message: str) -> Refusal:
 
 
 async def prepare(
-    request: ExecuteRequest, *, schemas: ToolSchemas, servers: Servers, limits: Limits
+    request: ExecuteRequest, *, library: Library, limits: Limits
 ) -> Prepared | Refusal:
-    """Analyse and bind one request; nothing runs.
+    """Analyse and bind a program that was submitted; nothing runs.
 
     Raises:
         StoreError: the database is lost.
     """
-    if problem := _problem(request, limits):
-        return _refusal("bad_request", problem)
     try:
         source = request.code if request.dag is None else compile_dag(request.dag)
     except DagError as exc:
         return _refusal("bad_dag", str(exc))
     assert source is not None
-    found = await examine(source, schemas=schemas, servers=servers, limits=limits)
+    found = await examine(source, library=library, limits=limits)
     program = found.program
     if found.unavailable:
         return _refusal("server_unavailable", "; ".join(found.unavailable.values()))
     if program.errors:
         return _refused_by(program.diagnostics)
+    depth = 1 + max((each.depth for each in found.by_name.values()), default=-1)
+    if depth > limits.capability_depth:
+        return _refusal("too_deep", _too_deep(found.by_name, limits))
     arguments, unbound = bind(program, request.args)
     diagnostics = (*program.diagnostics, *unbound)
     if any(d.severity is Severity.ERROR for d in unbound):
         return _refused_by(diagnostics)
+    source_kind = CapabilitySource.CODE if request.dag is None else CapabilitySource.DAG
+    new = new_capability(program, intent=request.intent, depth=depth, source=source_kind)
+    if isinstance(new, str):
+        diagnostics = (*diagnostics, _not_kept(new))
     return Prepared(
-        program=program, catalog=found.catalog, arguments=arguments, diagnostics=diagnostics
+        source=program.source,
+        instrumented=program.instrumented,
+        structure=program.structure,
+        catalog=found.catalog,
+        by_name=found.by_name,
+        callees=found.callees,
+        arguments=arguments,
+        parameters=program.parameters,
+        diagnostics=diagnostics,
+        new=None if isinstance(new, str) else new,
+    )
+
+
+async def prepare_known(
+    capability: Capability,
+    arguments: Mapping[str, JsonText],
+    lifted: Mapping[str, JsonText],
+    *,
+    library: Library,
+) -> Prepared | Refusal:
+    """What it takes to run a capability; its code is not parsed again.
+
+    Raises:
+        NotFoundError: a capability that it calls is gone.
+        StoreError: the database is lost.
+    """
+    callees = await library.callees(called_ids(capability.structure))
+    listed = await library.listed(
+        _servers_of([capability.structure, *(c.structure for c in callees.values())])
+    )
+    if listed.unavailable:
+        return _refusal("server_unavailable", "; ".join(listed.unavailable.values()))
+    by_name = {
+        node.name: callees[node.capability_id]
+        for node in capability.structure.nodes
+        if isinstance(node, CapabilityCall)
+    }
+    return Prepared(
+        source=capability.code,
+        instrumented=capability.instrumented,
+        structure=capability.structure,
+        catalog=with_capabilities(listed.tools, by_name),
+        by_name=by_name,
+        callees=callees,
+        arguments=arguments,
+        lifted=lifted,
+        parameters=capability.parameters,
+        capability=capability,
+    )
+
+
+def _servers_of(structures: Iterable[StaticStructure]) -> set[str]:
+    return {tool.partition(":")[0] for each in structures for tool in each.tools()}
+
+
+def _too_deep(by_name: Mapping[str, Capability], limits: Limits) -> str:
+    deepest = max(by_name, key=lambda name: by_name[name].depth)
+    return (
+        f"capabilities.{deepest} calls capabilities {by_name[deepest].depth} levels deep, the "
+        f"limit is {limits.capability_depth} (capability_depth): call its tools directly"
+    )
+
+
+def _not_kept(reason: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING,
+        code="not-kept",
+        message=f"no capability is made of this: {reason}",
+        line=1,
+        column=1,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """A program, seen with the tools of the servers that it names."""
+    """A program, seen with the tools and capabilities that it names."""
 
     program: Program
     catalog: Catalog
+    by_name: Mapping[str, Capability]
+    callees: Mapping[str, Capability]
     unavailable: Mapping[str, str]
-    """Servers that the code names and nobody could ask, and why."""
+    """Servers that it needs and nobody could ask, and why."""
 
 
-async def examine(
-    source: str, *, schemas: ToolSchemas, servers: Servers, limits: Limits
-) -> Examined:
+async def examine(source: str, *, library: Library, limits: Limits) -> Examined:
     """Analyse a program against what is known of its servers, or what they say now.
 
     Raises:
         StoreError: the database is lost.
     """
-    catalog, unavailable = await _catalog(source, schemas, servers)
+    named = await asyncio.to_thread(references, source)
+    by_name = await library.named(named.capabilities)
+    callees = await library.callees(each.id for each in by_name.values())
+    servers = {*named.servers, *_servers_of(c.structure for c in callees.values())}
+    listed = await library.listed(servers)
+    catalog = with_capabilities({**library.names, **listed.tools}, by_name)
     # in a thread: a source of 1 MB takes seconds, and other runs go on meanwhile
     program = await asyncio.to_thread(analyse, source, catalog, limits=limits)
     if any(d.code == "unknown-tool" for d in program.errors):  # perhaps it is new
-        catalog, unavailable = await _catalog(source, schemas, servers, refresh=True)
+        listed = await library.listed(servers, again=True)
+        catalog = with_capabilities({**library.names, **listed.tools}, by_name)
         program = await asyncio.to_thread(analyse, source, catalog, limits=limits)
-    return Examined(program=program, catalog=catalog, unavailable=unavailable)
+    return Examined(
+        program=program,
+        catalog=catalog,
+        by_name=by_name,
+        callees=callees,
+        unavailable=listed.unavailable,
+    )
 
 
 def _refused_by(diagnostics: tuple[Diagnostic, ...]) -> Refusal:
@@ -111,19 +230,31 @@ def _refused_by(diagnostics: tuple[Diagnostic, ...]) -> Refusal:
     )
 
 
-def _problem(request: ExecuteRequest, limits: Limits) -> str | None:
+def json_object(values: Mapping[str, JsonText]) -> JsonText:
+    """One JSON object of values that are JSON text already, and stay exact."""
+    return "{" + ",".join(f"{json.dumps(key)}:{value}" for key, value in values.items()) + "}"
+
+
+def problem_of(request: ExecuteRequest, limits: Limits) -> str | None:
     """What is wrong with the request itself, or None."""
-    if not request.intent.strip():
-        return "intent: expected a few words that say what the code is for, got nothing"
-    if len(request.intent) > limits.message_chars:
-        return f"intent: {len(request.intent)} characters, the limit is {limits.message_chars}"
-    if not _is_unicode(request.intent):
-        return "intent: expected text, found bytes that are none"
-    if (request.code is None) == (request.dag is None):
-        return "expected exactly one of code and dag"
+    if problem := problem_of_intent(request.intent, limits):
+        return problem
+    if request.code is not None and request.dag is not None:
+        return "expected at most one of code and dag"
     if not 0 < request.timeout_ms <= limits.max_timeout_ms:
         return f"timeout: expected 1 to {limits.max_timeout_ms} ms, got {request.timeout_ms}"
     return _problem_of_args(request.args, limits)
+
+
+def problem_of_intent(intent: str, limits: Limits) -> str | None:
+    """What is wrong with an intent, or None."""
+    if not intent.strip():
+        return "intent: expected a few words that say what is wanted, got nothing"
+    if len(intent) > limits.message_chars:
+        return f"intent: {len(intent)} characters, the limit is {limits.message_chars}"
+    if not _is_unicode(intent):
+        return "intent: expected text, found bytes that are none"
+    return None
 
 
 def _problem_of_args(args: Mapping[str, Any], limits: Limits) -> str | None:
@@ -148,34 +279,3 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-async def _catalog(
-    source: str, schemas: ToolSchemas, servers: Servers, *, refresh: bool = False
-) -> tuple[Catalog, dict[str, str]]:
-    """The tools of every configured server as far as the code needs them.
-
-    Returns:
-        The catalog, and for each server that the code names and nobody could reach, why.
-    """
-    known = (await schemas.catalog()).servers
-    named = references(source).servers
-    wanted = servers.names if "*" in named else [s for s in servers.names if s in named]
-    missing = [server for server in wanted if refresh or server not in known]
-    listings = await asyncio.gather(
-        *(servers.tools(server) for server in missing), return_exceptions=True
-    )
-    fresh: dict[str, Iterable[Tool]] = {}
-    unavailable: dict[str, str] = {}
-    for server, listing in zip(missing, listings, strict=True):
-        if isinstance(listing, UpstreamUnavailableError):
-            unavailable[server] = str(listing)
-        elif isinstance(listing, BaseException):
-            raise listing
-        else:
-            fresh[server] = listing
-    tools = {
-        server: fresh.get(server, known[server].values() if server in known else ())
-        for server in servers.names
-    }
-    return Catalog(tools), unavailable

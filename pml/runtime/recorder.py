@@ -56,6 +56,8 @@ def project(
         id=run.id,
         run_id=run.id,
         user_id=run.user_id,
+        capability_id=run.capability_id,
+        parent_trace_id=run.parent_run_id,
         intent_text=redact_text(run.intent),
         initial_context=for_trace(context, limits),
         executed_at_ms=run.created_at_ms,

@@ -4,13 +4,15 @@ Everything is opened as late and as much side by side as can be: a command that 
 runs starts no sandbox, and a server is connected when a program first names it.
 """
 
+import asyncio
 import os
 import secrets
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import platformdirs
@@ -18,9 +20,16 @@ import platformdirs
 from pml.domain.events import Event
 from pml.domain.limits import Limits
 from pml.domain.record import Record
+from pml.domain.tools import Tool
+from pml.embedding.sentence import load_encoder
 from pml.errors import ConfigError
-from pml.loop.act import Act, Entropy
+from pml.loop.act import Act
+from pml.loop.discover import Discover
+from pml.loop.library import Library
 from pml.loop.recover import recover
+from pml.loop.results import ReadTaskResult
+from pml.loop.under_way import Entropy
+from pml.loop.vectors import Vectors
 from pml.runtime.owner import alive, this_process
 from pml.runtime.permissions import Permissions, load_permissions
 from pml.runtime.reaper import Reaper
@@ -29,7 +38,7 @@ from pml.runtime.upstream.config import ServerConfig, load_servers
 from pml.runtime.upstream.servers import Upstreams
 from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
-from pml.store.ports import Store
+from pml.store.ports import Store, ToolSchemas
 from pml.store.postgres import postgres_store
 
 SEED_BITS = 53
@@ -49,6 +58,8 @@ class Settings(Record, frozen=True, kw_only=True):
     limits: Limits = Limits()
     sandboxes: int = 1
     """How many sandboxes wait warm."""
+    encoder: str | None = None
+    """Name or path of a sentence-transformers model; None: search by words only."""
 
 
 def settings_from_env(
@@ -58,7 +69,9 @@ def settings_from_env(
     permissions: Path | None = None,
     data_dir: Path | None = None,
 ) -> Settings:
-    """Settings from ``PML_DATA_DIR``, ``PML_DATABASE_URL`` and ``PML_USER``; arguments win.
+    """Settings from the environment; arguments win.
+
+    Read are ``PML_DATA_DIR``, ``PML_DATABASE_URL``, ``PML_USER`` and ``PML_ENCODER``.
 
     Raises:
         ConfigError: ``PML_USER`` is no text.
@@ -75,6 +88,7 @@ def settings_from_env(
         config=config,
         permissions=permissions,
         user_id=user_id,
+        encoder=env.get("PML_ENCODER") or None,
     )
 
 
@@ -107,7 +121,10 @@ class Workbench:
 
     store: Store
     upstreams: Upstreams
+    library: Library
     act: Act
+    discover: Discover
+    task_result: ReadTaskResult
 
 
 @asynccontextmanager
@@ -117,22 +134,28 @@ async def workbench(
     """Open everything; on exit every process that was started is gone.
 
     Raises:
-        ConfigError: ``mcp.json`` or ``permissions.yaml`` cannot be used.
+        ConfigError: ``mcp.json``, ``permissions.yaml`` or the encoder cannot be used.
         StoreError: the database cannot be had.
     """
     configs, permissions = load_configuration(settings)
+    limits = settings.limits
     async with AsyncExitStack() as stack:
         reaper = Reaper.start()
         stack.callback(reaper.close)
         sandboxes = await stack.enter_async_context(
-            SandboxPool(limits=settings.limits, reaper=reaper, size=settings.sandboxes)
+            SandboxPool(limits=limits, reaper=reaper, size=settings.sandboxes)
         )
         store = await stack.enter_async_context(open_store(settings))
+        listings = _Listings(store.tool_schemas)
         upstreams = await stack.enter_async_context(
-            Upstreams(configs, limits=settings.limits, reaper=reaper, sink=store.tool_schemas)
+            Upstreams(configs, limits=limits, reaper=reaper, sink=listings)
         )
+        vectors = await stack.enter_async_context(_vectors(settings, store))
+        library = Library(store, upstreams, clock=time.monotonic, vectors=vectors)
+        listings.library = library
         act = Act(
             store=store,
+            library=library,
             servers=upstreams,
             sandboxes=sandboxes,
             permissions=permissions,
@@ -141,12 +164,57 @@ async def workbench(
                 run_id=lambda: str(uuid.uuid4()),
                 seed=lambda: secrets.randbits(SEED_BITS),
             ),
-            limits=settings.limits,
+            limits=limits,
             user_id=settings.user_id,
             owner=this_process(),
             emit=on_event,
+            places=asyncio.Semaphore(limits.concurrent_runs),
         )
-        yield Workbench(store=store, upstreams=upstreams, act=act)
+        yield Workbench(
+            store=store,
+            upstreams=upstreams,
+            library=library,
+            act=act,
+            discover=Discover(library=library, limits=limits, notes=partial(_notes, upstreams)),
+            task_result=ReadTaskResult(
+                task_results=store.task_results, now_ms=now_ms, limits=limits
+            ),
+        )
+
+
+class _Listings:
+    """Keeps what servers list, and tells the library."""
+
+    def __init__(self, tool_schemas: ToolSchemas) -> None:
+        self._tool_schemas = tool_schemas
+        self.library: Library | None = None
+
+    async def replace(self, server: str, tools: Sequence[Tool]) -> None:
+        """See `ToolSchemas.replace`."""
+        await self._tool_schemas.replace(server, tools)
+        if self.library is not None:
+            self.library.outdated()
+
+
+@asynccontextmanager
+async def _vectors(settings: Settings, store: Store) -> AsyncIterator[Vectors | None]:
+    if settings.encoder is None:
+        yield None
+        return
+    encoder = await asyncio.to_thread(load_encoder, settings.encoder)
+    vectors = Vectors(store.embeddings, encoder)
+    try:
+        yield vectors
+    finally:
+        await vectors.close()
+
+
+def _notes(upstreams: Upstreams) -> tuple[str, ...]:
+    return tuple(
+        f"server {server.name!r} could not be asked for its tools: {server.error}"
+        for server in upstreams.status()
+        if server.error
+    )
 
 
 def load_configuration(settings: Settings) -> tuple[tuple[ServerConfig, ...], Permissions]:

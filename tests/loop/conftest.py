@@ -1,5 +1,6 @@
 """The loop over real sandboxes, with the store in memory and servers that the test answers for."""
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator
 
@@ -8,7 +9,9 @@ import pytest_asyncio
 
 from pml.domain.events import Event
 from pml.domain.limits import Limits
-from pml.loop.act import Act, Entropy
+from pml.loop.act import Act
+from pml.loop.library import Library
+from pml.loop.under_way import Entropy
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
 from pml.store.memory import memory_store
@@ -36,8 +39,10 @@ def events() -> list[Event]:
 @pytest.fixture
 def act(outside: Outside, pool: SandboxPool, events: list[Event]) -> Act:
     clock, ids = itertools.count(1_700_000_000_000), itertools.count(1)
+    store = memory_store()
     return Act(
-        store=memory_store(),
+        store=store,
+        library=Library(store, outside, clock=itertools.count().__next__),
         servers=outside,
         sandboxes=pool,
         permissions=outside,
@@ -48,4 +53,5 @@ def act(outside: Outside, pool: SandboxPool, events: list[Event]) -> Act:
         user_id="local",
         owner="here/boot/ns/1/2",
         emit=events.append,
+        places=asyncio.Semaphore(Limits().concurrent_runs),
     )

@@ -37,6 +37,9 @@ async def hang(_tool: str, _arguments: JsonText) -> Outcome:
     raise AssertionError
 
 
+ONE_TASK = ExplicitDag(tasks=(DagTask(id="a", tool="fs:read"),))
+
+
 async def run(act: Act, code: str, **options: object) -> ExecuteResponse:
     return await act.execute(ExecuteRequest(intent="test", code=code, **options))  # type: ignore[arg-type]
 
@@ -215,7 +218,7 @@ async def test_a_server_that_is_down_says_so_and_nothing_runs(act: Act, outside:
     ("request_", "code", "expected"),
     [
         (ExecuteRequest(intent=" ", code="1"), "bad_request", "intent"),
-        (ExecuteRequest(intent="x"), "bad_request", "exactly one"),
+        (ExecuteRequest(intent="x", code="1", dag=ONE_TASK), "bad_request", "at most one"),
         (ExecuteRequest(intent="x", code="1", timeout_ms=0), "bad_request", "timeout"),
         (ExecuteRequest(intent="x", code="1", args={"a": "b" * 2_000_000}), "bad_request", "args"),
         (ExecuteRequest(intent="x", code="return ("), "syntax", "line"),

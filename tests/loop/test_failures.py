@@ -1,6 +1,7 @@
 """What a run becomes when what it stands on fails: no hang, no doubt without need (EX-8, ST-5)."""
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import Sequence
 
@@ -86,8 +87,7 @@ class LockedLog(FailingLog):
 
 
 def with_store(act: Act, **parts: object) -> Act:
-    fields = {name: getattr(act, name) for name in Act.__slots__}
-    return Act(**(fields | {"store": store_with(act.store, **parts)}))
+    return dataclasses.replace(act, store=store_with(act.store, **parts))
 
 
 def store_with(store: Store, **parts: object) -> Store:
@@ -233,8 +233,7 @@ async def test_messages_and_warnings_are_bounded(act: Act, code: str, said: str)
 
 
 async def test_the_log_of_one_run_is_bounded(act: Act) -> None:
-    fields = {name: getattr(act, name) for name in Act.__slots__}
-    small = Act(**(fields | {"limits": Limits(records_per_run=100)}))
+    small = dataclasses.replace(act, limits=Limits(records_per_run=100))
     code = "let n = 0; await new Promise((f) => setInterval(() => ++n > 300 && f(0), 0)); return n;"
     answer = await small.execute(ExecuteRequest(intent="x", code=code))
     assert answer.error is not None

@@ -1,0 +1,73 @@
+"""What discovery shows of a tool and of a capability, and what the index reads of them.  Pure."""
+
+import msgspec
+
+from pml.analysis.signature import capability_signature, signature
+from pml.domain.capability import Capability
+from pml.domain.discovery import (
+    PREVIEW_CHARS,
+    CapabilityCode,
+    Discovered,
+    Found,
+    ToolSchemas,
+    Track,
+)
+from pml.domain.tools import Tool
+
+
+def tool_text(tool: Tool) -> str:
+    """What a tool is found by, beside its name."""
+    properties = tool.input_schema.get("properties")
+    names = " ".join(properties) if isinstance(properties, dict) else ""
+    return f"{tool.description} {names}"
+
+
+def capability_text(capability: Capability) -> str:
+    """What a capability is found by, beside its name and the intents that it answered."""
+    tools = " ".join(capability.structure.tools())
+    parameters = " ".join(parameter.name for parameter in capability.parameters)
+    return f"{capability.intent} {capability.description} {tools} {parameters}"
+
+
+def tool_card(tool: Tool) -> Discovered:
+    """A tool as a result without a rank."""
+    return Discovered(
+        type=Found.TOOL,
+        id=tool.id,
+        name=f"{tool.server}.{tool.name}",
+        score=0.0,
+        description=tool.description,
+        signature=signature(tool),
+        tool_schemas=ToolSchemas(input_schema=tool.input_schema, output_schema=tool.output_schema),
+    )
+
+
+def capability_card(capability: Capability) -> Discovered:
+    """A capability as a result without a rank."""
+    return Discovered(
+        type=Found.CAPABILITY,
+        id=capability.id,
+        name=capability.name,
+        score=0.0,
+        description=capability.description or capability.intent,
+        signature=capability_signature(capability.name, capability.parameters),
+        source=CapabilityCode(
+            type=capability.source, code=capability.code, tools=capability.structure.tools()
+        ),
+        parameters=capability.parameters,
+        track=Track(
+            usage_count=capability.usage_count,
+            success_rate=capability.success_rate,
+            lifecycle=capability.lifecycle,
+            stale=capability.stale,
+        ),
+    )
+
+
+def brief(card: Discovered) -> Discovered:
+    """The card without schemas, its code shortened: the signature says the same."""
+    source = card.source
+    if source is not None and len(source.code) > PREVIEW_CHARS:
+        shortened = source.code[: PREVIEW_CHARS - 1] + "…"
+        source = msgspec.structs.replace(source, code=shortened)
+    return msgspec.structs.replace(card, tool_schemas=None, source=source)

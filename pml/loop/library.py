@@ -1,0 +1,303 @@
+"""What PML knows at the moment: its tools, its capabilities, and the index over both.
+
+The store is the truth and other processes write to it too, so the library asks it what has
+changed since it last asked: at once after a change that this process made, else at most a
+few times a second.  Nothing is read twice, and nothing is computed for what did not change.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from pml.analysis.analyse import ANY_SERVER
+from pml.discovery.index import Entry, Index
+from pml.domain.capability import CAPABILITY_SERVER, Capability, Lifecycle, PastIntent
+from pml.domain.discovery import Discovered, Found
+from pml.domain.structure import CapabilityCall, StaticStructure
+from pml.domain.tools import Catalog, Tool
+from pml.errors import UpstreamUnavailableError
+from pml.loop.cards import capability_card, capability_text, tool_card, tool_text
+from pml.loop.ports import Servers
+from pml.loop.vectors import Vectors
+from pml.store.ports import Mark, Store
+
+FRESH_S = 0.25
+"""What other processes write is seen this late at most; asking costs about a millisecond."""
+PORTION = 50
+"""Entries put into the index before others get their turn: some 5 ms."""
+CARDS = 2_000
+"""Tools whose card is remembered: what is found is mostly found again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """The tools of some servers."""
+
+    tools: Mapping[str, Mapping[str, Tool]]
+    unavailable: Mapping[str, str]
+    """Servers that nobody could ask, and why."""
+
+
+class Library:
+    """Tools and capabilities in step with the store.
+
+    Invariant: the index holds the tools of configured servers, and every capability that is
+    neither hidden nor deprecated, as they stood at the last `refresh`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        servers: Servers,
+        *,
+        clock: Callable[[], float],
+        vectors: Vectors | None = None,
+    ) -> None:
+        self.index = Index()
+        self._store = store
+        self._servers = servers
+        self._clock = clock
+        self._vectors = vectors
+        self._lock = asyncio.Lock()
+        self._asked_at: float | None = None
+        self._tool_mark: Mark | None = None
+        self._capability_mark: Mark | None = None
+        self._entries: dict[str, Entry] = {}
+        self._capability_cards: dict[str, Discovered] = {}
+        self._tool_cards: dict[str, Discovered] = {}
+        self._tools: dict[str, Mapping[str, Tool]] = {}
+        """Of servers that programs have named."""
+
+    def outdated(self) -> None:
+        """Something was written: ask again at the next `refresh`."""
+        self._asked_at = None
+
+    async def refresh(self) -> None:
+        """Catch up with the store.
+
+        Raises:
+            StoreError: the database is lost.
+        """
+        if self._fresh():
+            return
+        async with self._lock:
+            if self._fresh():
+                return
+            asked_at = self._asked_at = self._clock()
+            try:
+                await self._catch_up()
+            except BaseException:
+                if self._asked_at == asked_at:
+                    self._asked_at = None
+                raise
+
+    def _fresh(self) -> bool:
+        return self._asked_at is not None and self._clock() - self._asked_at < FRESH_S
+
+    async def _catch_up(self) -> None:
+        tools = await self._store.tool_schemas.changes(self._tool_mark)
+        capabilities = await self._store.capabilities.changes(self._capability_mark)
+        for tool_id in tools.gone:
+            self._forget_tool(tool_id)
+        for count, tool in enumerate(tools.tools):
+            self._put_tool(tool)
+            await _take_turns(count)
+        intents: dict[str, list[PastIntent]] = {}
+        for intent in capabilities.intents:
+            intents.setdefault(intent.capability_id, []).append(intent)
+        for count, capability in enumerate(capabilities.capabilities):
+            self._put_capability(capability, tuple(intents.get(capability.id, ())))
+            await _take_turns(count)
+        self._tool_mark, self._capability_mark = tools.mark, capabilities.mark
+        if self._vectors is not None:
+            self._vectors.update_soon(self.index)
+
+    def _put_tool(self, tool: Tool) -> None:
+        if tool.server not in self._servers.names:
+            return
+        changed = self._put(
+            Entry(
+                id=tool.id, kind=Found.TOOL, name=f"{tool.server}.{tool.name}", text=tool_text(tool)
+            )
+        )
+        known = self._tools.get(tool.server, {}).get(tool.name)
+        if changed or known is None or known.schema_hash() != tool.schema_hash():
+            self._tool_cards.pop(tool.id, None)
+            self._tools.pop(tool.server, None)
+
+    def _forget_tool(self, tool_id: str) -> None:
+        self._entries.pop(tool_id, None)
+        self.index.remove(Found.TOOL, tool_id)
+        self._tool_cards.pop(tool_id, None)
+        self._tools.pop(tool_id.partition(":")[0], None)
+
+    def _put_capability(self, capability: Capability, intents: tuple[PastIntent, ...]) -> None:
+        if capability.hidden or capability.lifecycle is Lifecycle.DEPRECATED:
+            self._entries.pop(capability.id, None)
+            self.index.remove(Found.CAPABILITY, capability.id)
+            self._capability_cards.pop(capability.id, None)
+            return
+        self._capability_cards[capability.id] = capability_card(capability)
+        self._put(
+            Entry(
+                id=capability.id,
+                kind=Found.CAPABILITY,
+                name=capability.name,
+                text=capability_text(capability),
+                tools=capability.structure.tools(),
+                intents=intents,
+            )
+        )
+
+    def _put(self, entry: Entry) -> bool:
+        """Whether anything changed: what is committed late is told twice."""
+        if self._entries.get(entry.id) == entry:
+            return False
+        self._entries[entry.id] = entry
+        self.index.put(entry)
+        return True
+
+    async def vector(self, intent: str) -> Any:  # noqa: ANN401  # an array, or None without encoder
+        """What the encoder makes of an intent."""
+        return None if self._vectors is None else await self._vectors.of(intent)
+
+    # Tools
+
+    @property
+    def names(self) -> dict[str, Mapping[str, Tool]]:
+        """Every configured server, as if none had tools: messages name the nearest."""
+        return {name: {} for name in self._servers.names}
+
+    async def listed(self, servers: Iterable[str], *, again: bool = False) -> Listed:
+        """The tools of configured servers, which are asked where nothing is known of them.
+
+        Args:
+            servers: names; `ANY_SERVER` stands for all.
+            again: ask the servers themselves, whatever is known.
+
+        Raises:
+            StoreError: the database is lost.
+        """
+        await self.refresh()
+        wanted = set(servers)
+        names = [name for name in self._servers.names if name in wanted or ANY_SERVER in wanted]
+        unknown = [name for name in names if name not in self._tools]
+        if unknown and not again:
+            stored = await self._store.tool_schemas.catalog(unknown)
+            self._tools.update(stored.servers)
+        missing = [name for name in names if again or name not in self._tools]
+        found = {name: self._tools[name] for name in names if name not in missing}
+        unavailable: dict[str, str] = {}
+        for name, tools in zip(missing, await self._ask(missing), strict=True):
+            if isinstance(tools, UpstreamUnavailableError):
+                unavailable[name] = str(tools)
+            elif isinstance(tools, BaseException):
+                raise tools
+            else:
+                found[name] = {tool.name: tool for tool in tools}
+        return Listed(tools=found, unavailable=unavailable)
+
+    async def _ask(self, servers: list[str]) -> list[tuple[Tool, ...] | BaseException]:
+        return await asyncio.gather(
+            *(self._servers.tools(server) for server in servers), return_exceptions=True
+        )
+
+    # Capabilities
+
+    async def named(self, names: Iterable[str]) -> Mapping[str, Capability]:
+        """Those of the names that are capabilities.
+
+        Raises:
+            StoreError: the database is lost.
+        """
+        wanted = tuple(names)
+        return await self._store.capabilities.named(wanted) if wanted else {}
+
+    async def callees(self, capability_ids: Iterable[str]) -> dict[str, Capability]:
+        """The capabilities, and those that they call, by id.
+
+        Raises:
+            NotFoundError: one of them is gone.
+            StoreError: the database is lost.
+        """
+        found: dict[str, Capability] = {}
+        pending = list(capability_ids)
+        while pending:
+            capability_id = pending.pop()
+            if capability_id not in found:
+                found[capability_id] = await self._store.capabilities.get(capability_id)
+                pending += called_ids(found[capability_id].structure)
+        return found
+
+    # Cards
+
+    def capability_card(self, capability_id: str) -> Discovered | None:
+        """What discovery shows of a capability; None if it is not (or no longer) shown."""
+        return self._capability_cards.get(capability_id)
+
+    async def tool_cards(self, tool_ids: Iterable[str]) -> dict[str, Discovered]:
+        """What discovery shows of tools; those that are gone are left out.
+
+        Raises:
+            StoreError: the database is lost.
+        """
+        wanted = list(tool_ids)
+        unknown = [tool_id for tool_id in wanted if tool_id not in self._tool_cards]
+        fetched: dict[str, Discovered] = {}
+        if unknown:
+            tools = await self._store.tool_schemas.find(unknown)
+            fetched = {tool_id: tool_card(tool) for tool_id, tool in tools.items()}
+        known = {**self._tool_cards, **fetched} if fetched else self._tool_cards
+        cards = {tool_id: known[tool_id] for tool_id in wanted if tool_id in known}
+        self._tool_cards |= fetched
+        while len(self._tool_cards) > CARDS:
+            del self._tool_cards[next(iter(self._tool_cards))]
+        return cards
+
+
+async def _take_turns(count: int) -> None:
+    if count % PORTION == PORTION - 1:
+        await asyncio.sleep(0)
+
+
+def called_ids(structure: StaticStructure) -> tuple[str, ...]:
+    """Ids of the capabilities that the program itself calls."""
+    return tuple(node.capability_id for node in structure.nodes if isinstance(node, CapabilityCall))
+
+
+def with_capabilities(
+    tools: Mapping[str, Mapping[str, Tool]], callees: Mapping[str, Capability]
+) -> Catalog:
+    """A catalog in which capabilities stand as the tools of a server of their own.
+
+    Args:
+        tools: by server.
+        callees: by the name under which the program calls them.
+    """
+    known = [capability_tool(name, capability) for name, capability in callees.items()]
+    by_server = {server: listed.values() for server, listed in tools.items()}
+    return Catalog({**by_server, CAPABILITY_SERVER: known} if known else by_server)
+
+
+def capability_tool(name: str, capability: Capability) -> Tool:
+    """A capability as the tool that a program calls."""
+    properties = {
+        parameter.name: parameter.schema
+        | ({} if parameter.default is msgspec.UNSET else {"default": parameter.default})
+        for parameter in capability.parameters
+    }
+    return Tool(
+        server=CAPABILITY_SERVER,
+        name=name,
+        description=capability.description or capability.intent,
+        input_schema={
+            "type": "object",
+            "properties": properties,
+            "required": [p.name for p in capability.parameters if p.required],
+            "additionalProperties": False,
+        },
+        annotations={"capabilityId": capability.id},
+    )

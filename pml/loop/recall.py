@@ -1,0 +1,112 @@
+"""An intent without code: the known capability that answers it, or suggestions (MCP-2).
+
+A capability runs by itself only where nobody could mean another one: see
+`pml.discovery.match`.  Everything else is shown with what is missing, and why.
+"""
+
+from pml.analysis.parameters import bind_capability
+from pml.discovery.match import Match, clear_match, confidence
+from pml.domain.capability import Capability, Lifecycle
+from pml.domain.permissions import ApprovalMode
+from pml.domain.response import ExecuteRequest, Suggestions
+from pml.errors import NotFoundError
+from pml.loop.cards import brief
+from pml.loop.discover import ranked, with_missing
+from pml.loop.library import Library
+from pml.loop.nested import permissions_of
+from pml.loop.prepare import Prepared, Refusal, prepare_known
+from pml.runtime.plan import JudgesTools
+from pml.store.ports import Capabilities
+
+MIN_SUCCESS_RATE = 0.8
+"""Of a capability that runs on an intent alone; from story 10.7."""
+CANDIDATES = 5
+NOT_CLEAR = (
+    "no capability is clearly what was meant: send code, or send the intent again as the exact "
+    "name of a capability among the candidates"
+)
+NOTHING = (
+    "nothing is known that fits: send code; pml_discover shows the tools that there are for it"
+)
+
+
+async def recall(
+    request: ExecuteRequest, *, library: Library, capabilities: Capabilities, judge: JudgesTools
+) -> Prepared | Suggestions:
+    """What shall run for the intent alone, or what could.
+
+    Raises:
+        StoreError: the database is lost.
+    """
+    await library.refresh()
+    match = clear_match(library.index, request.intent)
+    why = ""
+    if match is not None:
+        found = await _runnable(match, request, library, capabilities, judge)
+        if isinstance(found, Prepared):
+            return found
+        why = found
+    nearest = confidence(library.index, request.intent)
+    results, _ = await ranked(library, request.intent, kind="all", limit=CANDIDATES)
+    return Suggestions(
+        confidence=0.0 if nearest is None else nearest.confidence,
+        candidates=tuple(brief(with_missing(result, request.args)) for result in results),
+        why=why or (NOT_CLEAR if results else NOTHING),
+    )
+
+
+async def _runnable(
+    match: Match,
+    request: ExecuteRequest,
+    library: Library,
+    capabilities: Capabilities,
+    judge: JudgesTools,
+) -> Prepared | str:
+    """The capability ready to run, or why it does not run by itself."""
+    try:
+        capability = await capabilities.get(match.capability_id)
+        bound = bind_capability(capability.parameters, request.args)
+        if wrong := (
+            _doubts(capability) or _wrong_arguments(capability, bound.missing, bound.problems)
+        ):
+            return wrong
+        prepared = await prepare_known(capability, bound.arguments, bound.lifted, library=library)
+    except NotFoundError as exc:
+        return f"the capability that fits cannot be run: {exc}"
+    if isinstance(prepared, Refusal):
+        return f"capabilities.{capability.name} fits, and cannot run now: {prepared.error.message}"
+    permissions = permissions_of(prepared.structure, prepared.callees, prepared.catalog, judge)
+    asks = [p.tool for p in permissions if p.approval_mode is ApprovalMode.HIL]
+    if asks:
+        return (
+            f"capabilities.{capability.name} fits, but it calls {', '.join(asks)}, which may not "
+            "be called without approval: allow it in permissions.yaml (approval_mode: auto)"
+        )
+    return prepared
+
+
+def _doubts(capability: Capability) -> str:
+    """Why the capability is not trusted to run by itself; empty if it is."""
+    name = f"capabilities.{capability.name}"
+    if capability.hidden or capability.lifecycle is Lifecycle.DEPRECATED:
+        return f"{name} fits, but has not proved itself: send its code to run it"
+    if capability.stale:
+        return (
+            f"{name} fits, but a tool that it uses has changed since it last succeeded: "
+            "send its code once to verify it"
+        )
+    if capability.success_rate < MIN_SUCCESS_RATE:
+        return (
+            f"{name} fits, but only {capability.success_rate:.0%} of its "
+            f"{capability.usage_count} runs succeeded: send its code to run it"
+        )
+    return ""
+
+
+def _wrong_arguments(
+    capability: Capability, missing: tuple[str, ...], problems: tuple[str, ...]
+) -> str:
+    parts = [*problems]
+    if missing:
+        parts.append(f"give {', '.join(missing)} in args")
+    return f"capabilities.{capability.name} fits: {'; '.join(parts)}" if parts else ""

@@ -1,0 +1,195 @@
+"""What ran becomes a capability, and runs again (SA-9, ST-4, ST-5, ST-8, LE-1, LE-2, MCP-2)."""
+
+import json
+
+import pytest
+
+from pml.domain.capability import Capability, Lifecycle
+from pml.domain.permissions import Effect
+from pml.domain.record import JsonText
+from pml.domain.response import ExecuteRequest, ExecuteResponse
+from pml.domain.run import Failed, Outcome, Returned
+from pml.domain.tools import Tool
+from pml.loop.act import Act
+from tests.loop.outside import Outside
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+READ = 'return await mcp.fs.read({ path: "notes.txt" });'
+INTENT = "read my notes"
+
+
+async def echo(_tool: str, arguments: JsonText) -> Outcome:
+    return Returned(value=arguments)
+
+
+async def refuse(_tool: str, _arguments: JsonText) -> Outcome:
+    return Failed(code="tool_error", message="no such file")
+
+
+@pytest.fixture(autouse=True)
+def files(outside: Outside) -> None:
+    outside.offer("fs:read", echo, Effect.READ)
+    outside.offer("fs:write", echo)
+
+
+async def run(act: Act, code: str | None, intent: str = INTENT, **args: object) -> ExecuteResponse:
+    return await act.execute(ExecuteRequest(intent=intent, code=code, args=args))
+
+
+async def kept(act: Act) -> tuple[Capability, ...]:
+    return await act.store.capabilities.recent(10, hidden=True)
+
+
+def sent(outside: Outside) -> list[object]:
+    return [json.loads(arguments) for _tool, arguments in outside.requests]
+
+
+async def test_a_run_that_succeeds_is_kept_as_a_capability_whose_trace_points_to_it(
+    act: Act,
+) -> None:
+    answer = await run(act, READ)
+    (capability,) = await kept(act)
+    assert answer.capability_id == capability.id
+    assert not capability.hidden
+    assert (capability.intent, capability.usage_count, capability.success_count) == (INTENT, 1, 1)
+    (trace,) = await act.store.traces.of_run(answer.workflow_id or "")
+    assert trace.capability_id == capability.id
+    assert trace.priority == 1.0
+    assert capability.learning.dominant_path == trace.executed_path
+
+
+async def test_the_same_procedure_is_one_capability_with_more_usage(act: Act) -> None:
+    await run(act, READ)
+    again = await run(
+        act, "const p = 'b.txt' // another\nreturn (await mcp.fs.read({path: 'x.txt'}))", "look"
+    )
+    assert again.status == "success"
+    other = await run(act, 'const text = await mcp.fs.read({ "path": "other.txt" });\nreturn text')
+    assert other.status == "success"
+    counts = sorted(c.usage_count for c in await kept(act))
+    assert counts == [1, 1, 1]
+    await run(act, 'return await mcp . fs["read"]({path:`third.txt`})  // reformatted', "see")
+    assert sorted(c.usage_count for c in await kept(act)) == [1, 1, 2]
+
+
+async def test_a_failing_run_is_traced_and_makes_nothing_discoverable(
+    act: Act, outside: Outside
+) -> None:
+    outside.answers["fs:read"] = refuse
+    answer = await run(act, READ)
+    assert (answer.status, answer.capability_id) == ("error", None)
+    (capability,) = await kept(act)
+    assert capability.hidden
+    assert await act.store.capabilities.recent(10) == ()
+    await act.library.refresh()
+    assert act.library.index.rank(INTENT).hits == ()
+    suggested = await run(act, None)
+    assert suggested.status == "suggestions"
+    outside.answers["fs:read"] = echo
+    await run(act, READ)
+    assert len(await act.store.capabilities.recent(10)) == 1
+
+
+async def test_an_intent_alone_runs_the_capability_with_other_arguments(
+    act: Act, outside: Outside
+) -> None:
+    learned = await run(act, READ)
+    again = await run(act, None, path="other.txt")
+    assert (again.status, again.mode) == ("success", "speculation")
+    assert again.capability_id == learned.capability_id
+    assert again.result == {"path": "other.txt"}
+    assert sent(outside) == [{"path": "notes.txt"}, {"path": "other.txt"}]
+    (capability,) = await kept(act)
+    assert (capability.usage_count, capability.distinct_arguments) == (2, 2)
+
+
+async def test_without_arguments_the_literals_of_the_code_hold(act: Act) -> None:
+    await run(act, READ)
+    again = await run(act, None, "Read  my notes.")
+    assert again.result == {"path": "notes.txt"}
+
+
+async def test_a_direct_run_cannot_have_its_literals_replaced(act: Act) -> None:
+    answer = await run(act, READ, path="other.txt")
+    assert answer.result == {"path": "notes.txt"}
+    assert [d.code for d in answer.diagnostics] == ["unknown-parameter"]
+
+
+async def test_an_argument_that_is_missing_is_named_and_nothing_runs(
+    act: Act, outside: Outside
+) -> None:
+    await run(act, "return await mcp.fs.read({ path: args.file });", file="a.txt")
+    answer = await run(act, None)
+    assert answer.status == "suggestions"
+    assert answer.suggestions is not None
+    assert answer.suggestions.candidates[0].missing == ("file",)
+    assert "file" in answer.suggestions.why
+    assert len(outside.requests) == 1
+
+
+async def test_an_unknown_intent_gives_ranked_suggestions_with_signatures(act: Act) -> None:
+    await run(act, READ)
+    answer = await run(act, None, "read something else entirely")
+    assert answer.status == "suggestions"
+    assert answer.suggestions is not None
+    first = answer.suggestions.candidates[0]
+    assert first.signature.startswith("capabilities.")
+    assert first.reasons
+    assert answer.suggestions.confidence < 1
+
+
+async def test_what_needs_approval_does_not_run_on_an_intent_alone(
+    act: Act, outside: Outside
+) -> None:
+    await run(act, READ)
+    outside.needs_approval.add("fs:read")
+    answer = await run(act, None)
+    assert answer.status == "suggestions"
+    assert answer.suggestions is not None
+    assert "fs:read" in answer.suggestions.why
+    assert len(outside.requests) == 1
+
+
+async def test_a_capability_whose_tool_changed_waits_until_its_code_ran_again(
+    act: Act, outside: Outside
+) -> None:
+    await act.store.tool_schemas.replace("fs", outside.tools_by_server["fs"])
+    await run(act, READ)
+    changed = Tool(server="fs", name="read", description="reads otherwise")
+    outside.tools_by_server["fs"] = (changed, outside.tools_by_server["fs"][1])
+    await act.store.tool_schemas.replace("fs", outside.tools_by_server["fs"])
+    act.library.outdated()
+    answer = await run(act, None)
+    assert answer.status == "suggestions"
+    assert answer.suggestions is not None
+    assert "changed" in answer.suggestions.why
+    await run(act, READ)
+    assert (await run(act, None)).mode == "speculation"
+
+
+async def test_evidence_promotes_a_capability(act: Act) -> None:
+    await run(act, READ)
+    assert (await kept(act))[0].lifecycle is Lifecycle.CANDIDATE
+    for number in range(6):
+        await run(act, None, path=f"{number}.txt")
+    assert (await kept(act))[0].lifecycle is Lifecycle.VERIFIED
+
+
+async def test_a_secret_in_the_code_is_kept_nowhere_and_asked_for(act: Act) -> None:
+    secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"  # made up
+    await run(act, f'return await mcp.fs.write({{ path: "a", token: "{secret}" }});')
+    (capability,) = await kept(act)
+    assert secret not in repr(capability)
+    answer = await run(act, None)
+    assert answer.suggestions is not None
+    assert answer.suggestions.candidates[0].missing == ("token",)
+    again = await run(act, None, token="another")
+    assert (again.status, again.result) == ("success", {"path": "a", "token": "another"})
+
+
+async def test_an_explicit_name_runs_the_capability(act: Act) -> None:
+    await run(act, READ)
+    (capability,) = await kept(act)
+    answer = await run(act, None, capability.name, path="b")
+    assert (answer.status, answer.result) == ("success", {"path": "b"})
