@@ -121,6 +121,7 @@ class SandboxPool:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._size = 0
         for refill in self._refills:
             refill.cancel()
         for task in self._warm:
@@ -148,6 +149,7 @@ class SandboxPool:
             yield sandbox
         finally:
             await sandbox.kill()
+            self._refill()
 
     async def warm(self) -> None:
         """Wait until all that is on its way is warm."""
@@ -176,8 +178,10 @@ class SandboxPool:
             await sandbox.kill()
 
     async def _refill_after(self, sandbox: Sandbox) -> None:
+        """Not before the run is over, as long as others wait: booting takes its processor time."""
         await sandbox.first_turn.wait()
-        self._refill()
+        if not self._warm:
+            self._refill()
 
     def _refill(self) -> None:
         while len(self._warm) < self._size:
