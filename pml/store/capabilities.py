@@ -26,6 +26,7 @@ from pml.store.messages import capability_not_found
 from pml.store.ports import CapabilityChanges, Mark
 from pml.store.printable import printable
 from pml.store.queries import queries
+from pml.store.staleness import called
 
 _SQL = queries("capabilities")
 _NAMES_AT_ONCE = 50
@@ -161,7 +162,7 @@ def _row(new: NewCapability, name: str, now_ms: int) -> dict[str, object]:
         "dag_structure": DagStructure.of(encode(new.structure).decode(), Learning()),
         "parameters": encode(new.parameters).decode(),
         "depth": new.depth,
-        "tools": list(new.structure.tools()),
+        "tools": list(called(new.structure)),
         "now_ms": now_ms,
     }
 

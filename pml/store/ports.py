@@ -69,7 +69,7 @@ class ToolSchemas(Protocol):
         """Make ``tools`` what ``server`` offers; tools that it no longer lists are marked gone.
 
         Of two tools with one name the last counts.  Capabilities that use a tool that is gone
-        or whose schema hash changed become stale (ST-4).
+        or whose schema hash changed, directly or through others, become stale (ST-4).
         """
 
     async def catalog(self, servers: Collection[str] | None = None) -> Catalog:

@@ -428,6 +428,17 @@ async def test_a_tool_that_is_gone_makes_its_users_stale(any_store: Store) -> No
     assert await stale(any_store) == {"reader"}
 
 
+async def test_callers_of_what_uses_a_changed_tool_are_stale_too(any_store: Store) -> None:
+    await any_store.tool_schemas.replace("fs", [a_tool("read"), a_tool("write")])
+    below = await kept(any_store, "below")
+    writes = a_structure("fs:write", calls=(below.id,))
+    between = await kept(any_store, "between", structure=writes)
+    await kept(any_store, "above", structure=a_structure("fs:write", calls=(between.id, "none")))
+    await kept(any_store, "apart", structure=a_structure("fs:write"))
+    await any_store.tool_schemas.replace("fs", [a_tool("write")])
+    assert await stale(any_store) == {"below", "between", "above"}
+
+
 # Changes --------------------------------------------------------------------------------------
 
 

@@ -20,6 +20,7 @@ from pml.domain.capability import (
     normalised_intent,
 )
 from pml.domain.run import RunState
+from pml.domain.structure import CapabilityCall, Task
 from pml.domain.tools import Tool
 from pml.domain.trace import ExecutionTrace
 from pml.learning.lifecycle import lifecycle
@@ -29,11 +30,12 @@ from pml.store.ports import Mark, Store
 from tests.contract.twins import Twins, run_twins
 from tests.store.nouns import a_capability, a_program, a_run, a_structure, a_tool, a_trace
 
-PROCEDURES = st.sampled_from("pqrs")
+PROCEDURES = st.sampled_from("pqrst")
 NAMES = st.sampled_from(["a", "b", "a_2"])
 TOOLS = ("read", "write")
 DESCRIPTIONS = st.sampled_from(["", "", "new"])
 TIMES = st.integers(0, 20)
+PROCEDURE_IDS = {procedure: a_capability(procedure=procedure).id for procedure in "pqrst"}
 ARGUMENTS = st.integers(0, 3).map(lambda number: f'{{"n":{number}}}')
 ENDS = [RunState.SUCCESS] * 3 + [RunState.ERROR, RunState.CANCELLED]
 TRACES = st.fixed_dictionaries(
@@ -46,11 +48,15 @@ TRACES = st.fixed_dictionaries(
 
 
 def a_procedure(procedure: str, name: str) -> NewCapability:
-    """``p`` and ``q`` read, ``r`` writes, ``s`` does both; ``q`` takes no arguments."""
-    tools = {"r": ("fs:write",), "s": ("fs:write", "fs:read")}.get(procedure, ("fs:read",))
+    """``p`` and ``q`` read, ``r`` writes, ``s`` calls ``p`` too, ``t`` calls ``s`` and itself."""
+    tools = ("fs:write",) if procedure in "rs" else ("fs:read",)
     fields: dict[str, Any] = {"structure": a_structure(*tools)}
     if procedure == "q":
         fields["parameters"] = ()
+    if procedure == "s":
+        fields["structure"] = a_structure("fs:write", calls=(PROCEDURE_IDS["p"],))
+    if procedure == "t":
+        fields["structure"] = a_structure(calls=(PROCEDURE_IDS["s"], PROCEDURE_IDS["t"]))
     return a_capability(name, procedure=procedure, **fields)
 
 
@@ -178,10 +184,20 @@ class CapabilityTwins(Twins):
         new = {tool.id: tool for tool in tools}
         gone = set(self.listed) - set(new)
         changed = {name for name in new if self.ever_listed.get(name, new[name]) != new[name]}
-        for model in self.model.values():
-            model.stale |= not (gone | changed).isdisjoint(model.new.structure.tools())
+        for capability_id, model in self.model.items():
+            model.stale |= not (gone | changed).isdisjoint(self.reached(capability_id, ()))
         self.listed = new
         self.ever_listed |= new
+
+    def reached(self, capability_id: str, above: tuple[str, ...]) -> set[str]:
+        """Tools that the capability calls, those of capabilities that are kept included."""
+        if capability_id not in self.model or capability_id in above:
+            return set()
+        nodes = self.model[capability_id].new.structure.nodes
+        tools = {node.tool for node in nodes if isinstance(node, Task)}
+        callees = [node.capability_id for node in nodes if isinstance(node, CapabilityCall)]
+        below = [self.reached(callee, (*above, capability_id)) for callee in callees]
+        return tools.union(*below)
 
     @rule()
     def follow(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from pml.domain.capability import CapabilityParameter, NewCapability
 from pml.domain.permissions import Effect
 from pml.domain.run import Delivered, Issued, LogRecord, Returned, Run, RunProgram, RunState
-from pml.domain.structure import Decision, Literal, StaticStructure, Task
+from pml.domain.structure import CapabilityCall, Decision, Literal, StaticStructure, Task
 from pml.domain.tools import Tool
 from pml.domain.trace import (
     BranchDecision,
@@ -123,9 +123,9 @@ def a_capability(name: str = "read_log", **fields: object) -> NewCapability:
     return NewCapability(name=name, canonical_hash=digest, **known | fields)
 
 
-def a_structure(*tools: str) -> StaticStructure:
-    """A call of each tool (``fs:read`` alone by default), and a decision."""
-    calls = [
+def a_structure(*tools: str, calls: tuple[str, ...] = ()) -> StaticStructure:
+    """A call of each tool (``fs:read`` alone by default) and capability, and a decision."""
+    tasks = [
         Task(
             id=f"n{number}",
             tool=tool,
@@ -134,4 +134,8 @@ def a_structure(*tools: str) -> StaticStructure:
         for number, tool in enumerate(tools or ("fs:read",), start=1)
     ]
     decision = Decision(id="d1", condition='x === "\x00"')
-    return StaticStructure(nodes=(decision, *calls), edges=(), complete=True)
+    nested = [
+        CapabilityCall(id=f"n{number}", capability_id=callee)
+        for number, callee in enumerate(calls, start=len(tasks) + 1)
+    ]
+    return StaticStructure(nodes=(decision, *tasks, *nested), edges=(), complete=True)

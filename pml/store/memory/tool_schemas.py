@@ -9,6 +9,7 @@ from pml.domain.tools import Catalog, Tool
 from pml.store.memory.data import Data, KeptTool, stored
 from pml.store.ports import Mark, ToolChanges
 from pml.store.printable import printable
+from pml.store.staleness import called, callers
 
 
 class MemoryToolSchemas:
@@ -43,11 +44,13 @@ class MemoryToolSchemas:
         return KeptTool(tool, old.changed if old and same else self._data.changed())
 
     def _mark_stale(self, tool_ids: set[str]) -> None:
-        for kept in self._data.capabilities.values():
-            uses = not tool_ids.isdisjoint(kept.capability.structure.tools())
-            if uses and not kept.experience.stale:
-                kept.experience = replace(kept.experience, stale=True)
-                kept.changed = self._data.changed()
+        kept = self._data.capabilities
+        calls = {one: called(known.capability.structure) for one, known in kept.items()}
+        for capability_id in callers(tool_ids, calls):
+            known = kept[capability_id]
+            if not known.experience.stale:
+                known.experience = replace(known.experience, stale=True)
+                known.changed = self._data.changed()
 
     async def catalog(self, servers: Collection[str] | None = None) -> Catalog:
         """See `ToolSchemas.catalog`."""

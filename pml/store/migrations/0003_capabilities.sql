@@ -29,7 +29,7 @@ ALTER TABLE workflow_pattern
   ALTER COLUMN updated_at TYPE bigint USING extract(epoch FROM updated_at) * 1000,
   ADD COLUMN instrumented text NOT NULL DEFAULT '', -- the code as it runs
   ADD COLUMN depth integer NOT NULL DEFAULT 0 CHECK (depth >= 0), -- levels of capabilities below
-  ADD COLUMN tools text[] NOT NULL DEFAULT '{}',    -- ids of those that it calls
+  ADD COLUMN tools text[] NOT NULL DEFAULT '{}',    -- ids of what it calls, capabilities too
   ADD COLUMN argument_hmacs text[] NOT NULL DEFAULT '{}', -- with which it succeeded; outlive runs
   ADD COLUMN used_at_ms bigint NOT NULL DEFAULT 0,
   ADD COLUMN changed_xid xid8 NOT NULL DEFAULT pg_current_xact_id(),

@@ -47,19 +47,31 @@ WHERE old.gone_at IS NOT NULL
      IS DISTINCT FROM
      (excluded.input_schema::text, excluded.output_schema::text, excluded.annotations::text)
 
--- Locked in one order, so that two servers that change together do not wait in a circle.
+-- Callers of callers too.  Locked in one order, so that two servers that change together do not
+-- wait in a circle.
 -- name: mark_stale
-WITH users AS (
+WITH RECURSIVE call AS (
+  SELECT pattern_id, unnest(tools) AS callee
+  FROM workflow_pattern
+), caller AS (
+  SELECT pattern_id
+  FROM call
+  WHERE callee = ANY (%(tool_ids)s::text[])
+  UNION
+  SELECT call.pattern_id
+  FROM caller
+  JOIN call ON call.callee = caller.pattern_id
+), locked AS (
   SELECT pattern_id
   FROM workflow_pattern
-  WHERE tools && %(tool_ids)s::text[] AND NOT stale
+  WHERE pattern_id IN (SELECT pattern_id FROM caller) AND NOT stale
   ORDER BY pattern_id
   FOR NO KEY UPDATE
 )
 UPDATE workflow_pattern
 SET stale = true, changed_xid = pg_current_xact_id()
-FROM users
-WHERE workflow_pattern.pattern_id = users.pattern_id
+FROM locked
+WHERE workflow_pattern.pattern_id = locked.pattern_id
 
 -- A server without tools is one row of nulls.
 -- name: catalog
