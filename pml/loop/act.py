@@ -32,6 +32,10 @@ from pml.loop.under_way import Emit, Means, RunUnderWay
 _log = structlog.get_logger(__name__)
 
 
+class _BusyError(Exception):
+    """No place for another run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
     """Who wants a run, and how."""
@@ -76,7 +80,7 @@ class Act(Means):
             error = ExecuteError(code="store_unavailable", message=str(exc))
         except SandboxError as exc:
             error = ExecuteError(code="sandbox_unavailable", message=str(exc))
-        except TimeoutError:
+        except _BusyError:
             error = ExecuteError(code="busy", message=_busy(self.limits, request.timeout_ms))
         return ExecuteResponse(status=RunState.ERROR, error=error)
 
@@ -85,10 +89,13 @@ class Act(Means):
         """One of the places for runs.
 
         Raises:
-            TimeoutError: none became free in time.
+            _BusyError: none became free in time.
         """
-        async with asyncio.timeout(timeout_ms / 1000):
-            await self.places.acquire()
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await self.places.acquire()
+        except TimeoutError as exc:
+            raise _BusyError from exc
         try:
             yield
         finally:

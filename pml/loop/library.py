@@ -65,7 +65,6 @@ class Library:
         self._asked_at: float | None = None
         self._tool_mark: Mark | None = None
         self._capability_mark: Mark | None = None
-        self._entries: dict[str, Entry] = {}
         self._capability_cards: dict[str, Discovered] = {}
         self._tool_cards: dict[str, Discovered] = {}
         self._tools: dict[str, Mapping[str, Tool]] = {}
@@ -129,14 +128,12 @@ class Library:
             self._tools.pop(tool.server, None)
 
     def _forget_tool(self, tool_id: str) -> None:
-        self._entries.pop(tool_id, None)
         self.index.remove(Found.TOOL, tool_id)
         self._tool_cards.pop(tool_id, None)
         self._tools.pop(tool_id.partition(":")[0], None)
 
     def _put_capability(self, capability: Capability, intents: tuple[PastIntent, ...]) -> None:
         if capability.hidden or capability.lifecycle is Lifecycle.DEPRECATED:
-            self._entries.pop(capability.id, None)
             self.index.remove(Found.CAPABILITY, capability.id)
             self._capability_cards.pop(capability.id, None)
             return
@@ -154,9 +151,8 @@ class Library:
 
     def _put(self, entry: Entry) -> bool:
         """Whether anything changed: what is committed late is told twice."""
-        if self._entries.get(entry.id) == entry:
+        if self.index.entry(entry.kind, entry.id) == entry:
             return False
-        self._entries[entry.id] = entry
         self.index.put(entry)
         return True
 
