@@ -49,12 +49,12 @@ class ArgumentChecker:
             InvalidArgumentsError: says every field that is wrong.
         """
         try:
-            json.dumps(arguments, ensure_ascii=False).encode()
+            json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
             found = tuple(self._problems(arguments))
         except UnicodeEncodeError:
             found = ("arguments: expected text, found half of a surrogate pair",)
-        except (RecursionError, ValueError):
-            found = ("arguments: nested too deep: make them flatter",)
+        except ValueError as exc:  # NaN, or a number that no decoder takes
+            found = (f"arguments: expected JSON: {exc}",)
         if found:
             raise InvalidArgumentsError(found)
 

@@ -23,7 +23,7 @@ from pml.errors import ConfigError
 from pml.runtime.upstream.status import ServerStatus
 from pml.serve.compose import Settings, Workbench, workbench
 from pml.serve.endpoint import Endpoint
-from pml.serve.guard import Allowed, Guard
+from pml.serve.guard import BODY_S, Allowed, Guard
 from pml.serve.signals import stop_signal
 
 MAX_SESSIONS = 1_000
@@ -55,6 +55,7 @@ def http_app(
     allowed: Allowed,
     limits: Limits,
     servers: Callable[[], tuple[ServerStatus, ...]],
+    body_s: float = BODY_S,
 ) -> HttpApp:
     """What an HTTP server serves; `HttpApp.sessions` has to be running."""
     sessions = StreamableHTTPSessionManager(
@@ -77,10 +78,9 @@ def http_app(
             ],
         }
 
-    app = Litestar([mcp, health], openapi_config=None)
-    return HttpApp(
-        endpoint=endpoint, guard=Guard(app, allowed=allowed, limits=limits), sessions=sessions
-    )
+    app = Litestar([mcp, health], openapi_config=None, logging_config=None)
+    guard = Guard(app, allowed=allowed, limits=limits, body_s=body_s)
+    return HttpApp(endpoint=endpoint, guard=guard, sessions=sessions)
 
 
 class _Uvicorn(uvicorn.Server):
@@ -105,15 +105,21 @@ async def listening(app: HttpApp, listener: socket.socket) -> AsyncIterator[None
         timeout_graceful_shutdown=GRACE_S,
         server_header=False,
     )
-    server = _Uvicorn(config)
-    async with app.sessions.run():
-        serving = asyncio.create_task(server.serve([listener]))
-        try:
-            yield
-        finally:
-            server.should_exit = True
-            await app.stop()
-            await serving
+    server, ready = _Uvicorn(config), asyncio.Event()
+
+    async def serve() -> None:  # in one task, from which the sessions are entered and left
+        async with app.sessions.run():
+            ready.set()
+            await server.serve([listener])
+
+    serving = asyncio.create_task(serve())
+    await ready.wait()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await app.stop()
+        await serving
 
 
 async def serve_http(

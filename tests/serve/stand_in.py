@@ -1,0 +1,252 @@
+"""A bench whose runs the test holds, and a wire to it: for tests of the protocol itself."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pml.domain.discovery import Discovered, DiscoverRequest, DiscoverResponse, Found
+from pml.domain.events import Event, TaskEnd, TaskStart
+from pml.domain.limits import Limits
+from pml.domain.response import ExecuteRequest, ExecuteResponse
+from pml.domain.task_result import TaskResultPage, TaskResultRequest
+from pml.errors import NotFoundError, StoreError
+from pml.serve.endpoint import Endpoint
+from pml.serve.guard import BODY_S, Allowed
+from pml.serve.http import HttpApp, http_app, listening
+
+MODERN = "2026-07-28"
+LEGACY = "2025-11-25"
+
+
+@dataclass
+class HeldRuns:
+    """Runs whose code is ``hold`` last until the test releases them."""
+
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    requests: list[ExecuteRequest] = field(default_factory=list)
+
+    async def execute(
+        self, request: ExecuteRequest, *, emit: Callable[[Event], None] | None = None
+    ) -> ExecuteResponse:
+        self.requests.append(request)
+        tell = emit or (lambda _: None)
+        tell(TaskStart(run_id="r", at_ms=1, task_id="n1", tool="fs:read"))
+        if request.code == "slip":
+            message = "nobody expected this"
+            raise ZeroDivisionError(message)
+        if request.code == "hold":
+            self.started.set()
+            try:
+                await self.release.wait()
+            except asyncio.CancelledError:
+                await asyncio.sleep(0)  # closing a run takes turns of the loop
+                await asyncio.sleep(0)
+                self.cancelled.set()
+                raise
+        tell(
+            TaskEnd(
+                run_id="r", at_ms=2, task_id="n1", tool="fs:read", success=True, duration_ms=12.0
+            )
+        )
+        status = "error" if request.code == "fail" else "success"
+        return ExecuteResponse(status=status, workflow_id="r", result=request.args)
+
+
+@dataclass
+class StandIn:
+    """Answers without a loop."""
+
+    act: HeldRuns = field(default_factory=HeldRuns)
+
+    async def discover(self, request: DiscoverRequest, /) -> DiscoverResponse:
+        if request.intent == "lost":
+            message = "the database was lost"
+            raise StoreError(message)
+        tool = Discovered(
+            type=Found.TOOL,
+            id="fs:read",
+            name="fs.read",
+            score=0.5,
+            description="Read a file.\nAll of it.",
+            signature="mcp.fs.read(args: { path: string }): Promise<string>",
+        )
+        return DiscoverResponse(results=(tool,) * request.limit, total=100, next_offset=10)
+
+    async def task_result(self, request: TaskResultRequest, /) -> TaskResultPage:
+        msg = "result"
+        raise NotFoundError(msg, request.task_id, "it has expired")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A stand-in that is reached over HTTP."""
+
+    bench: StandIn
+    app: HttpApp
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+
+@asynccontextmanager
+async def served(limits: Limits | None = None, body_s: float = BODY_S) -> AsyncIterator[Served]:
+    """A stand-in behind the real HTTP app on a real socket."""
+    bench, limits = StandIn(), limits or Limits()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        app = http_app(
+            Endpoint(bench, limits=limits),
+            allowed=Allowed.at("127.0.0.1", port),
+            limits=limits,
+            servers=lambda: (),
+            body_s=body_s,
+        )
+        async with listening(app, listener):
+            yield Served(bench, app, port)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One HTTP answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The JSON-RPC messages in it, whether it is JSON or an event stream."""
+        if self.headers.get("content-type", "").startswith("text/event-stream"):
+            lines = self.body.decode().splitlines()
+            return [json.loads(line[5:]) for line in lines if line.startswith("data:")]
+        return [json.loads(self.body)] if self.body else []
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """The answer to the request."""
+        return self.messages[-1]
+
+
+class Wire:
+    """One HTTP connection on which the test writes whatever it wants."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @staticmethod
+    async def to(port: int) -> "Wire":
+        return Wire(*await asyncio.open_connection("127.0.0.1", port))
+
+    async def write(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def read_reply(self) -> Reply:
+        head = (await self._reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        pairs = [line.split(": ", 1) for line in head[1:] if line]
+        headers = {name.lower(): value for name, value in pairs}
+        status = int(head[0].split()[1])
+        if headers.get("transfer-encoding") == "chunked":
+            return Reply(status, headers, await self._chunks())
+        length = int(headers.get("content-length", "0"))
+        return Reply(status, headers, await self._reader.readexactly(length))
+
+    async def _chunks(self) -> bytes:
+        body = b""
+        while size := int(await self._reader.readline(), 16):
+            body += (await self._reader.readexactly(size + 2))[:-2]
+        await self._reader.readline()
+        return body
+
+    async def rest(self) -> bytes:
+        return await self._reader.read()
+
+    async def close(self) -> None:
+        self._writer.close()
+        await self._writer.wait_closed()
+
+
+def post(port: int, body: bytes, headers: dict[str, str] | None = None) -> bytes:
+    """The text of a POST to ``/mcp``."""
+    lines = {
+        "host": f"127.0.0.1:{port}",
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        "content-length": str(len(body)),
+    } | (headers or {})
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
+
+
+def call_body(name: str, arguments: object, *, id_: int = 1, progress: str | None = None) -> bytes:
+    """A call of a tool, in the older revision."""
+    params: dict[str, Any] = {"name": name, "arguments": arguments}
+    if progress is not None:
+        params["_meta"] = {"progressToken": progress}
+    return rpc("tools/call", params, id_)
+
+
+def rpc(method: str, params: object, id_: int | None = 1) -> bytes:
+    """One JSON-RPC message; a notification without an id."""
+    message = {"jsonrpc": "2.0", "method": method, "params": params}
+    return json.dumps(message if id_ is None else message | {"id": id_}).encode()
+
+
+@dataclass
+class Client:
+    """Speaks one revision to one port, each request on a connection of its own."""
+
+    port: int
+    revision: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+    async def open(self) -> "Client":
+        self.headers["mcp-protocol-version"] = self.revision
+        if self.revision == LEGACY:
+            info = {"name": "test", "version": "1"}
+            params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": info}
+            reply = await self.send(rpc("initialize", params))
+            self.headers["mcp-session-id"] = reply.headers["mcp-session-id"]
+            assert (await self.send(rpc("notifications/initialized", {}, None))).status == 202
+        return self
+
+    def text(self, body: bytes) -> bytes:
+        """The request as it goes over the wire, with what the revision asks for."""
+        if self.revision == LEGACY:
+            return post(self.port, body, self.headers)
+        message = json.loads(body)
+        params = message.setdefault("params", {})
+        params["_meta"] = params.get("_meta", {}) | {
+            "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+        headers = self.headers | {"mcp-method": message["method"]}
+        if isinstance(params.get("name"), str):
+            headers["mcp-name"] = params["name"]
+        return post(self.port, json.dumps(message).encode(), headers)
+
+    async def begin(self, body: bytes) -> Wire:
+        """Send a request, and leave its answer on the wire."""
+        wire = await Wire.to(self.port)
+        await wire.write(self.text(body))
+        return wire
+
+    async def send(self, body: bytes) -> Reply:
+        wire = await self.begin(body)
+        reply = await wire.read_reply()
+        await wire.close()
+        return reply
+
+    async def call(
+        self, name: str, arguments: object, *, id_: int = 1, progress: str | None = None
+    ) -> Reply:
+        return await self.send(call_body(name, arguments, id_=id_, progress=progress))

@@ -1,0 +1,60 @@
+"""What agents read of the tools, and that it is true (MCP-1, MCP-2, MCP-3, MCP-5)."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from mcp_types import Tool
+
+from pml.domain.limits import Limits
+from pml.serve.definitions import INSTRUCTIONS, tool_definitions
+
+TOOLS = {tool.name: tool for tool in tool_definitions(Limits())}
+GOLDEN = Path(__file__).parents[1] / "domain" / "golden"
+ANSWERS = sorted(GOLDEN.glob("execute-response.*.json"))
+
+
+def objects(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "properties" in schema:
+        yield schema
+        for inner in schema["properties"].values():
+            yield from objects(inner)
+
+
+def test_the_default_tools_are_cheap_to_know() -> None:
+    told = [
+        {"name": t.name, "description": t.description, "inputSchema": t.input_schema}
+        for t in TOOLS.values()
+    ]
+    assert len(json.dumps(told)) < 6_000
+
+
+def test_the_instructions_name_the_tools_and_when_to_use_them() -> None:
+    for name in TOOLS:
+        assert f"Use {name}" in INSTRUCTIONS
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
+def test_nothing_that_is_not_declared_is_taken(tool: Tool) -> None:
+    declared = list(objects(tool.input_schema))
+    assert declared
+    assert all(schema["additionalProperties"] is False for schema in declared)
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
+def test_only_the_tool_that_runs_programs_changes_anything(tool: Tool) -> None:
+    assert tool.annotations is not None
+    assert tool.annotations.read_only_hint == (tool.name != "pml_execute")
+    assert bool(tool.annotations.destructive_hint) == (tool.name == "pml_execute")
+
+
+@pytest.mark.parametrize(
+    "path", sorted(GOLDEN.glob("execute-response.*.json")), ids=lambda p: p.stem
+)
+def test_answers_are_what_the_output_schema_says(path: Path) -> None:
+    schema = TOOLS["pml_execute"].output_schema
+    assert schema is not None
+    jsonschema_rs.validate(schema, json.loads(path.read_text()))

@@ -1,0 +1,241 @@
+"""The HTTP side on a real socket, with runs that the test holds (MCP-5, MCP-6, OP-3, EX-9)."""
+
+import asyncio
+import gc
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from pml.domain.limits import Limits
+from tests.serve.stand_in import (
+    LEGACY,
+    MODERN,
+    Client,
+    Served,
+    Wire,
+    call_body,
+    post,
+    rpc,
+    served,
+)
+
+HOLD = {"intent": "hold on", "code": "hold"}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Served]:
+    async with served() as server:
+        yield server
+
+
+@pytest.fixture(params=[MODERN, LEGACY])
+async def client(server: Served, request: pytest.FixtureRequest) -> Client:
+    return await Client(server.port, request.param).open()
+
+
+async def still_serves(client: Client) -> bool:
+    reply = await client.call("pml_execute", {"intent": "x", "code": "1"})
+    return bool(reply.last["result"]["structuredContent"]["status"] == "success")
+
+
+async def test_a_call_is_answered_with_text_and_structure(client: Client) -> None:
+    arguments = {"intent": "x", "code": "1", "options": {"args": {"a": 1}}}
+    result = (await client.call("pml_execute", arguments)).last["result"]
+    expected = {"status": "success", "workflowId": "r", "result": {"a": 1}}
+    assert result["structuredContent"] == expected
+    assert json.loads(result["content"][0]["text"]) == expected
+    assert not result["isError"]
+
+
+async def test_a_run_that_ended_badly_is_an_error_result(client: Client) -> None:
+    result = (await client.call("pml_execute", {"intent": "x", "code": "fail"})).last["result"]
+    assert result["isError"] is True
+
+
+async def test_a_discovery_is_a_list_that_can_be_read(client: Client) -> None:
+    result = (await client.call("pml_discover", {"intent": "read", "limit": 2})).last["result"]
+    assert result["content"][0]["text"].splitlines() == [
+        "mcp.fs.read(args: { path: string }): Promise<string>  // tool, 0.50: Read a file.",
+        "mcp.fs.read(args: { path: string }): Promise<string>  // tool, 0.50: Read a file.",
+        "... 100 in all; the next begin at offset 10",
+    ]
+
+
+async def test_events_become_progress_that_only_grows(client: Client) -> None:
+    reply = await client.call("pml_execute", {"intent": "x", "code": "1"}, progress="p")
+    notes = [m["params"] for m in reply.messages if m.get("method") == "notifications/progress"]
+    assert [(n["progressToken"], n["progress"], n["message"]) for n in notes] == [
+        ("p", 1, "n1 fs.read started"),
+        ("p", 2, "n1 fs.read done in 12 ms"),
+    ]
+    assert "result" in reply.last
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        (call_body("pml_execute", {"code": "1"}), -32602, "intent: expected"),
+        (call_body("pml_execute", {"intent": "x" * 10_001}), -32602, "at most 10,000"),
+        (call_body("pml_execute", {"intent": 7}), -32602, "got 7"),
+        (call_body("pml_exeute", {}), -32602, "did you mean 'pml_execute'"),
+        (call_body("pml_discover", {"intent": "lost"}), -32603, "the database was lost"),
+        (call_body("pml_execute", {"intent": "x", "code": "slip"}), -32603, "inside PML"),
+        (
+            call_body("pml_get_task_result", {"workflow_id": "w", "task_id": "n9"}),
+            -32602,
+            "no result 'n9': it has expired",
+        ),
+        (call_body("pml_execute", [1]), -32602, ""),
+        (call_body("pml_execute", {"intent": "\ud800"}), None, ""),
+        (rpc("tools/explode", {}), -32601, "Method not found"),
+    ],
+)
+async def test_bad_requests_are_answered_with_an_error_that_names_the_field(
+    client: Client, body: bytes, code: int | None, said: str
+) -> None:
+    error = (await client.send(body)).last["error"]
+    assert code in {None, error["code"]}
+    assert said in error["message"]
+    assert await still_serves(client)
+
+
+@pytest.mark.parametrize("revision", [MODERN, LEGACY])
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"no json", 400),
+        (b"\xff\xfe", 400),
+        (b"[]", 400),
+        (b"7", 400),
+        (b'{"jsonrpc":"2.0"}', 400),
+        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', 400),
+        (b"[" * 300 + b"]" * 300, 400),
+        (b'{"a":' * 100_000, 400),
+        (b"", 400),
+    ],
+)
+async def test_what_is_no_request_is_refused(
+    server: Served, revision: str, body: bytes, status: int
+) -> None:
+    client = await Client(server.port, revision).open()
+    wire = await Wire.to(server.port)
+    await wire.write(post(server.port, body, client.headers))
+    reply = await wire.read_reply()
+    await wire.close()
+    assert reply.status in {status, 202 if body == b'{"jsonrpc":"2.0"}' else status}
+    assert await still_serves(client)
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({"host": "evil.example"}, "Host: found 'evil.example'"),
+        ({"host": "127.0.0.1:1"}, "Host"),
+        ({"origin": "http://evil.example"}, "Origin: found 'http://evil.example'"),
+        ({"origin": "null"}, "Origin"),
+    ],
+)
+async def test_who_comes_from_elsewhere_is_refused(
+    server: Served, headers: dict[str, str], said: str
+) -> None:
+    client = Client(server.port, MODERN, headers)
+    reply = await client.send(call_body("pml_execute", {"intent": "x", "code": "1"}))
+    assert reply.status == 403
+    assert said in reply.last["error"]["message"]
+    assert server.bench.act.requests == []
+
+
+async def test_a_page_of_our_own_may_ask(server: Served) -> None:
+    client = Client(server.port, MODERN, {"origin": f"http://localhost:{server.port}"})
+    assert await still_serves(await client.open())
+
+
+async def test_a_body_is_refused_before_it_is_sent_when_it_says_that_it_is_too_large() -> None:
+    async with served(Limits(request_bytes=1_000)) as server:
+        wire = await Wire.to(server.port)
+        await wire.write(post(server.port, b"", {"content-length": "1001"}))
+        reply = await wire.read_reply()
+        await wire.close()
+    assert (reply.status, "1,000 bytes" in reply.last["error"]["message"]) == (413, True)
+
+
+async def test_a_body_without_a_length_is_refused_where_it_becomes_too_large() -> None:
+    async with served(Limits(request_bytes=1_000)) as server:
+        wire = await Wire.to(server.port)
+        text = post(server.port, b"", {"transfer-encoding": "chunked"})
+        await wire.write(text.replace(b"content-length: 0\r\n", b"") + b"800\r\n" + b"x" * 0x800)
+        reply = await wire.read_reply()
+        await wire.close()
+    assert reply.status == 413
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    async with served(body_s=0.05) as server:
+        wire = await Wire.to(server.port)
+        await wire.write(post(server.port, b"{", {"content-length": "100"}))
+        reply = await wire.read_reply()
+        assert (reply.status, await wire.rest()) == (408, b"")
+        await wire.close()
+
+
+async def test_a_client_that_leaves_takes_its_run_with_it(server: Served, client: Client) -> None:
+    wire = await client.begin(call_body("pml_execute", HOLD, id_=5))
+    await server.bench.act.started.wait()
+    await wire.close()
+    await server.bench.act.cancelled.wait()
+    assert await still_serves(client)
+
+
+async def test_a_cancelled_request_cancels_its_run(server: Served) -> None:
+    """The older revision; in the newer one a client cancels by closing the stream."""
+    client = await Client(server.port, LEGACY).open()
+    wire = await client.begin(call_body("pml_execute", HOLD, id_=5))
+    await server.bench.act.started.wait()
+    await client.send(rpc("notifications/cancelled", {"requestId": 5}, None))
+    await server.bench.act.cancelled.wait()
+    await wire.close()
+    assert await still_serves(client)
+
+
+@pytest.mark.parametrize("revision", [MODERN, LEGACY])
+async def test_stopping_closes_runs_first_and_waits_for_nobody(revision: str) -> None:
+    async with served() as server:
+        client = await Client(server.port, revision).open()
+        wire = await client.begin(call_body("pml_execute", HOLD, id_=5))
+        idle = await Wire.to(server.port)
+        await server.bench.act.started.wait()
+    assert server.bench.act.cancelled.is_set()
+    await idle.close()
+    await wire.close()
+
+
+async def test_two_hundred_clients_are_served_at_once(server: Served) -> None:
+    async def one(number: int) -> object:
+        client = await Client(server.port, (MODERN, LEGACY)[number % 2]).open()
+        arguments = {"intent": "x", "code": "1", "context": {"n": number}}
+        reply = await client.call("pml_execute", arguments)
+        return reply.last["result"]["structuredContent"]["result"]["n"]
+
+    assert await asyncio.gather(*map(one, range(200))) == list(range(200))
+
+
+async def test_clients_that_leave_in_the_middle_leave_nothing_behind(server: Served) -> None:
+    client = await Client(server.port, MODERN).open()
+    text = client.text(call_body("pml_execute", HOLD))
+    for cut in range(1, len(text), 40):
+        wire = await Wire.to(server.port)
+        await wire.write(text[:cut])
+        await wire.close()
+    assert await still_serves(client)
+    gc.collect()
+    tasks = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}  # type: ignore[union-attr]
+    assert not [name for name in tasks if "execute" in name]
+
+
+async def test_health_tells_version_and_servers(server: Served) -> None:
+    wire = await Wire.to(server.port)
+    await wire.write(f"GET /health HTTP/1.1\r\nhost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+    reply = await wire.read_reply()
+    await wire.close()
+    assert json.loads(reply.body) == {"status": "ok", "version": "0.1.0", "servers": []}
