@@ -73,7 +73,7 @@ class PostgresCapabilities:
     async def named(self, names: Collection[str]) -> Mapping[str, Capability]:
         """See `Capabilities.named`."""
         async with self._database.connection() as connection:
-            found = await _select(connection, "named", names=list(names))
+            found = await _select(connection, "named", names=[*map(printable, names)])
         return {capability.name: capability for capability in found}
 
     async def recent(self, limit: int, *, hidden: bool = False) -> tuple[Capability, ...]:
@@ -84,12 +84,12 @@ class PostgresCapabilities:
     async def intents(self, capability_id: str) -> tuple[PastIntent, ...]:
         """See `Capabilities.intents`."""
         async with self._database.connection() as connection:
-            return await _intents(connection, [capability_id])
+            return await _intents(connection, [printable(capability_id)])
 
     async def rename(self, capability_id: str, name: str, *, now_ms: int) -> Capability:
         """See `Capabilities.rename`."""
         check_name(name)
-        row = {"id": capability_id, "name": name, "now_ms": now_ms}
+        row = {"id": printable(capability_id), "name": name, "now_ms": now_ms}
         async with self._database.connection() as connection:
             try:
                 await connection.execute(_SQL["rename"], row)
@@ -118,7 +118,7 @@ async def _get(connection: Connection, capability_id: str) -> Capability:
 
 
 async def _find(connection: Connection, capability_id: str) -> Capability | None:
-    found = await _select(connection, "get", id=capability_id)
+    found = await _select(connection, "get", id=printable(capability_id))
     return found[0] if found else None
 
 

@@ -5,8 +5,8 @@ pass the same contract tests.  Every method is one transaction: when it returns,
 wrote is committed; when it raises, nothing was written, or (`StoreError` after the
 connection broke) nobody knows.  No database connection is held between calls.
 
-Texts for people (intents, reasons, error messages, descriptions) come back with NUL
-characters replaced by U+FFFD: PostgreSQL cannot hold them.
+Texts for people (intents, reasons, error messages, descriptions) come back with NUL and lone
+surrogates replaced by U+FFFD: PostgreSQL cannot hold them.  An id with one is of nothing.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

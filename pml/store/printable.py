@@ -1,13 +1,16 @@
-"""The one character that PostgreSQL's ``text`` cannot hold.
+"""The characters that PostgreSQL's ``text`` cannot hold: NUL, and halves of a pair.
 
-Replaced in texts for people, in both stores alike.  What must stay exact is stored as
-bytes (the log) or as JSON text, which spells NUL as an escape.
+Replaced in texts for people, in both stores alike; and in ids that are looked up, which then
+are of nothing.  What must stay exact is stored as bytes (the log) or as JSON text, which
+spells NUL as an escape.
 """
 
-_NUL = "\x00"
+import re
+
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 
 
 def printable(text: str) -> str:
-    """``text`` with NUL replaced by U+FFFD."""
-    return text.replace(_NUL, _REPLACEMENT)
+    """``text`` with each NUL and each lone surrogate replaced by U+FFFD."""
+    return _UNFIT.sub(_REPLACEMENT, text)

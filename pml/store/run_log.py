@@ -13,6 +13,7 @@ from pml.domain.run import LogRecord
 from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
 from pml.store.messages import log_gap
+from pml.store.printable import printable
 from pml.store.queries import queries
 
 _SQL = queries("run_log")
@@ -34,7 +35,7 @@ class PostgresRunLog:
             raise log_gap(run_id, records)
         kinds = [_kind(record) for record in records]
         row = {
-            "run_id": run_id,
+            "run_id": printable(run_id),
             "first": first,
             "kinds": kinds,
             "bodies": [
@@ -53,7 +54,7 @@ class PostgresRunLog:
     async def read(self, run_id: str) -> tuple[LogRecord, ...]:
         """See `RunLog.read`."""
         async with self._database.connection() as connection:
-            cursor = await connection.execute(_SQL["read"], {"run_id": run_id})
+            cursor = await connection.execute(_SQL["read"], {"run_id": printable(run_id)})
             rows = await cursor.fetchall()
         return tuple(self._record(run_id, *row) for row in rows)
 

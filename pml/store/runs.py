@@ -64,7 +64,7 @@ class PostgresRuns:
     async def program(self, run_id: str) -> RunProgram:
         """See `Runs.program`."""
         async with self._database.connection() as connection:
-            cursor = await connection.execute(_SQL["program"], {"id": run_id})
+            cursor = await connection.execute(_SQL["program"], {"id": printable(run_id)})
             row = await cursor.fetchone()
         if row is None:
             raise no_run(run_id)
@@ -120,7 +120,7 @@ async def find_run(connection: Connection, run_id: str) -> Run:
         NotFoundError: there is none.
     """
     cursor = connection.cursor(row_factory=kwargs_row(_run))
-    await cursor.execute(_SQL["get"], {"id": run_id})
+    await cursor.execute(_SQL["get"], {"id": printable(run_id)})
     run = await cursor.fetchone()
     if run is None:
         raise no_run(run_id)
@@ -140,7 +140,7 @@ async def move_run(
     """`Runs.move`, as a part of what else happens on the connection."""
     cursor = connection.cursor(row_factory=kwargs_row(_run))
     parameters = {
-        "id": run_id,
+        "id": printable(run_id),
         "state": to.value,
         "from_states": _FROM_STATES[to],
         "reason": printable(reason),

@@ -3,6 +3,7 @@
 from pml.store.database import Database
 from pml.store.messages import check_page, no_result
 from pml.store.ports import ResultPage
+from pml.store.printable import printable
 from pml.store.queries import queries
 
 _SQL = queries("task_results")
@@ -21,8 +22,8 @@ class PostgresTaskResults:
         """See `TaskResults.page`."""
         check_page(offset, limit)
         parameters = {
-            "run_id": run_id,
-            "task_id": task_id,
+            "run_id": printable(run_id),
+            "task_id": printable(task_id),
             "offset": min(offset, _INTEGER_MAX),
             "limit": min(limit, _INTEGER_MAX),
         }

@@ -40,7 +40,7 @@ class PostgresToolSchemas:
 
     async def catalog(self, servers: Collection[str] | None = None) -> Catalog:
         """See `ToolSchemas.catalog`."""
-        wanted = None if servers is None else list(servers)
+        wanted = None if servers is None else [*map(printable, servers)]
         async with self._database.connection() as connection:
             cursor = await connection.execute(_SQL["catalog"], {"servers": wanted})
             rows = await cursor.fetchall()
@@ -52,7 +52,7 @@ class PostgresToolSchemas:
 
     async def find(self, tool_ids: Collection[str]) -> Mapping[str, Tool]:
         """See `ToolSchemas.find`."""
-        parts = [tool_id.partition(":") for tool_id in tool_ids]
+        parts = [printable(tool_id).partition(":") for tool_id in tool_ids]
         names = {
             "servers": [server for server, _, _ in parts],
             "names": [name for _, _, name in parts],

@@ -78,14 +78,14 @@ class PostgresTraces:
 
     async def get(self, trace_id: str) -> ExecutionTrace:
         """See `Traces.get`."""
-        traces = await self._select("get", id=trace_id)
+        traces = await self._select("get", id=printable(trace_id))
         if not traces:
             raise no_trace(trace_id)
         return traces[0]
 
     async def of_run(self, run_id: str) -> tuple[ExecutionTrace, ...]:
         """See `Traces.of_run`."""
-        return await self._select("of_run", run_id=run_id)
+        return await self._select("of_run", run_id=printable(run_id))
 
     async def recent(self, limit: int) -> tuple[ExecutionTrace, ...]:
         """See `Traces.recent`."""

@@ -64,9 +64,30 @@ async def test_a_run_id_is_taken_once(any_store: Store) -> None:
     assert (await any_store.runs.get("run-1")).intent == "read the log"
 
 
-async def test_texts_for_people_lose_only_nul(any_store: Store) -> None:
-    await a_stored_run(any_store, intent="a\x00b\u2028'\\")
-    assert (await any_store.runs.get("run-1")).intent == "a\ufffdb\u2028'\\"
+async def test_texts_for_people_lose_only_what_no_text_can_hold(any_store: Store) -> None:
+    await a_stored_run(any_store, intent="a\x00b\u2028'\\\ud800\U0001f600")
+    assert (await any_store.runs.get("run-1")).intent == "a\ufffdb\u2028'\\\ufffd\U0001f600"
+
+
+@pytest.mark.parametrize("unfit", ["\x00", "run\x001", "\ud800"])
+async def test_ids_that_no_text_can_hold_are_of_nothing(any_store: Store, unfit: str) -> None:
+    for question in (
+        any_store.runs.get(unfit),
+        any_store.runs.program(unfit),
+        any_store.runs.move(unfit, RunState.CANCELLED, now_ms=1),
+        any_store.traces.get(unfit),
+        any_store.task_results.page(unfit, unfit, offset=0, limit=1, now_ms=1),
+        any_store.capabilities.get(unfit),
+        any_store.capabilities.rename(unfit, "a", now_ms=1),
+    ):
+        with pytest.raises(NotFoundError):
+            await question
+    assert await any_store.traces.of_run(unfit) == ()
+    assert await any_store.run_log.read(unfit) == ()
+    assert await any_store.capabilities.named([unfit]) == {}
+    assert await any_store.capabilities.intents(unfit) == ()
+    assert await any_store.tool_schemas.find([f"fs:{unfit}"]) == {}
+    assert (await any_store.tool_schemas.catalog([unfit])).servers == {}
 
 
 async def test_recent_runs_come_latest_first(any_store: Store) -> None:
