@@ -12,8 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PML = Path(sys.executable).with_name("pml")
 CUT = "[...]"
-SHOWN = ("2. ", "5. ", "Where ")
+SHOWN = ("2. ", "6. ", "7. ", "8. ", "9. ", "Where ")
 """Beginnings of the sections that the README shows; the others are cut."""
+TIME = re.compile(r"\b[\d.]+ m?s\b")
 BLOCK = re.compile(r"(?<=\$ make demo\n).*?(?=```)", re.DOTALL)
 
 
@@ -27,7 +28,7 @@ def demo(data_dir: Path, output: Path) -> str:
     done = subprocess.run(  # noqa: S603  # our own command
         command, cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True
     )
-    return done.stdout
+    return done.stdout.replace(str(output), "pml-demo")
 
 
 def excerpt(output: str) -> str:
@@ -47,7 +48,7 @@ def excerpt(output: str) -> str:
 
 def stable(shown: str) -> list[str]:
     """The lines of an excerpt that do not depend on the machine, the day or the history."""
-    return shown.partition("\n5. ")[0].split("\n")
+    return TIME.sub("TIME", shown.partition("\nWhere ")[0]).split("\n")
 
 
 if __name__ == "__main__":

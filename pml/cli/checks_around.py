@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from pml.cli.check import Check, failed, noted, ok
@@ -15,7 +14,7 @@ from pml.cli.clients import (
     is_pml,
     servers_in,
 )
-from pml.cli.ports import DEFAULT_PORT, LOOPBACK, bind_fault, holder
+from pml.cli.ports import DEFAULT_PORT, LOOPBACK, bind_fault, holder, pml_at
 from pml.errors import PmlError
 from pml.serve.compose import Settings
 
@@ -39,18 +38,12 @@ def check_port() -> Check:
     name = f"port {DEFAULT_PORT}"
     if bind_fault(LOOPBACK, DEFAULT_PORT) is None:
         return ok(name, "free for `pml serve`")
-    who = holder(DEFAULT_PORT)
-    if is_pml_process(who):
-        return ok(name, f"`pml serve` listens there: {who}")
+    version = pml_at(DEFAULT_PORT)
+    if version is not None:
+        return ok(name, f"`pml serve` {version} listens there")
     mend = "start it as `pml serve --port PORT`, and tell clients: `pml client-config --port PORT`"
-    return noted(name, f"taken by {who or 'another program'}, so not for `pml serve`", mend)
-
-
-def is_pml_process(who: str) -> bool:
-    """Whether what `holder` says is a `pml serve`."""
-    words = who.replace("(", " ").replace(")", " ").split()
-    names = [Path(word).name for word in words]
-    return "pml-serve" in names or ("pml" in names and "serve" in names)
+    who = holder(DEFAULT_PORT) or "another program"
+    return noted(name, f"taken by {who}, so not for `pml serve`", mend)
 
 
 def check_clients(machine: Machine) -> Iterator[Check]:

@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,12 +57,12 @@ def client_config(
         raise typer.BadParameter(message)
     machine = this_machine()
     if http:
-        entry: dict[str, Any] = {"url": f"http://{LOOPBACK}:{port}/mcp"}
-    else:
-        settings = configured(config=config, permissions=permissions, data_dir=data_dir)
-        entry = stdio_entry(settings, own_command())
-    result(pasteable(client, entry))
-    note(_where(client, machine, http=http))
+        result(pasteable(client, {"url": f"http://{LOOPBACK}:{port}/mcp"}))
+        note(f"{_where(client, machine)}\n`pml serve` has to be running.")
+        return
+    settings = configured(config=config, permissions=permissions, data_dir=data_dir)
+    result(pasteable(client, stdio_entry(settings, own_command())))
+    note("\n".join([_where(client, machine), *_lacks(settings)]))
 
 
 def own_command() -> Path:
@@ -110,22 +111,31 @@ def _claude_code(entry: dict[str, Any]) -> list[str]:
     return [*words, "--scope", "user", OWN_NAME, "--", entry["command"], *entry["args"]]
 
 
-def _where(client: Client, machine: Machine, *, http: bool) -> str:
+def _where(client: Client, machine: Machine) -> str:
     path = user_file(client, machine)
     if client is Client.CLAUDE_CODE:
-        text = f"Run it: it writes {path}.  `claude mcp list` then shows {OWN_NAME}."
-    elif path.exists():
+        return f"Run it: it writes {path}.  `claude mcp list` then shows {OWN_NAME}."
+    if path.exists():
         text = f"Goes into {path}: put {OWN_NAME!r} beside the servers that are there."
     else:
         text = f"Goes into {path}, which is not there yet: make it."
     if client is Client.CLAUDE_DESKTOP:
         text += "  Then quit Claude Desktop and start it again."
-    named = [name for name in SECRET if os.environ.get(name)]
-    if named and not http:
-        text += (
-            f"\nNot printed, since it can hold a secret: {' and '.join(named)}.  "
-            "The client has to set it too."
-        )
-    if http:
-        text += "\n`pml serve` has to be running."
     return text
+
+
+def _lacks(settings: "Settings") -> Iterator[str]:
+    """What somebody may miss in what was printed."""
+    from pml.cli.foreign_servers import variables_of
+    from pml.cli.server_file import servers_of
+
+    named = [name for name in SECRET if os.environ.get(name)]
+    if settings.config is None:
+        yield "No mcp.json here, so PML reaches no servers: name one with --config FILE."
+    else:
+        named += sorted(variables_of(servers_of(settings.config)))
+        if settings.permissions is None:
+            yield "No permissions.yaml here, so every tool needs approval: see --permissions."
+    if named:
+        names = ", ".join(named)
+        yield f"Not printed, since they can hold secrets; the client has to set them: {names}."

@@ -14,6 +14,7 @@ from pml.cli.terminal import note, result, result_json, width
 
 if TYPE_CHECKING:
     from pml.cli.demo_scene import Scene
+    from pml.domain.events import Event
     from pml.domain.response import ExecuteResponse
     from pml.serve.compose import Workbench
 
@@ -51,26 +52,39 @@ def demo(
 
 
 async def _story(scene: "Scene", data_dir: Path | None, say: Say) -> "ExecuteResponse":
-    from pml.cli.progress import Progress
-
-    progress = Progress(lambda line: say("  " + line), width=width() - 2)
+    watch = _Watch(say)
     async with opened(
         config=scene.files / "mcp.json",
         permissions=scene.files / "permissions.yaml",
         data_dir=data_dir,
-        on_event=progress,
+        on_event=watch,
     ) as bench:
         await _connect(bench, scene, say)
         await _before(bench, scene, say)
         await _forbidden(bench, scene, say)
         response = await _running(bench, scene, say)
         await _after(bench, response, say)
+        watch.on = False  # it would be the same again
         if response.status == "success":
             response = await from_memory(bench, scene, response, say)
     if response.status == "success":
         await through_endpoint(scene, data_dir, say)
     _next(scene, response, data_dir, say)
     return response
+
+
+class _Watch:
+    """Tells each event of a run while it is on."""
+
+    def __init__(self, say: Say) -> None:
+        from pml.cli.progress import Progress
+
+        self.on = True
+        self._tell = Progress(lambda line: say("  " + line), width=width() - 2)
+
+    def __call__(self, event: "Event") -> None:
+        if self.on:
+            self._tell(event)
 
 
 async def _connect(bench: "Workbench", scene: "Scene", say: Say) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pml.cli.client_config import own_command
+from pml.cli.table import wrapped
 from pml.cli.terminal import width
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ async def _found(bench: "Workbench", scene: "Scene", say: Say) -> None:
     from pml.domain.discovery import DiscoverRequest
 
     title(say, f"7. Find it in other words: {scene.question!r}")
-    found = await bench.discover(DiscoverRequest(intent=scene.question, limit=2, detail="brief"))
+    found = await bench.discover(DiscoverRequest(intent=scene.question, limit=1, detail="brief"))
     say(render_found(found.results, width=width()))
 
 
@@ -51,16 +52,25 @@ async def _again(bench: "Workbench", scene: "Scene", say: Say) -> "ExecuteRespon
     from pml.cli.render_response import headline, render_response
     from pml.domain.response import ExecuteRequest
 
-    title(say, "8. Run it by the intent alone, on another folder and since another day")
+    title(say, "8. Run it on another folder, since another day, by an intent alone")
+    said = f"intent {scene.again!r}, args {_given(scene)}"
+    say("\n".join(wrapped(said, "", "  ", width())))
     response = await bench.act.execute(
-        ExecuteRequest(intent=scene.intent, args=scene.other_arguments)
+        ExecuteRequest(intent=scene.again, args=scene.other_arguments)
     )
     if response.status == "suggestions":
         say(render_response(response, source="", name="", width=width()))
         return response
     say(f"{headline(response)}, mode {response.mode}")
-    say(f"result {json.dumps(response.result)}" if response.status == "success" else "")
+    if response.status == "success":
+        say("\n".join(wrapped(json.dumps(response.result), "", "  ", width())))
     return response
+
+
+def _given(scene: "Scene") -> str:
+    """The arguments, apart from where the report goes."""
+    given = {name: text for name, text in scene.other_arguments.items() if name != "report"}
+    return ", ".join(f"{name}: {Path(text).name}" for name, text in given.items())
 
 
 async def through_endpoint(scene: "Scene", data_dir: Path | None, say: Say) -> None:
@@ -72,7 +82,7 @@ async def through_endpoint(scene: "Scene", data_dir: Path | None, say: Say) -> N
     from pml.errors import UpstreamUnavailableError
 
     title(say, "9. The same for an agent: agent.py, a client of the MCP SDK, starts `pml stdio`")
-    asked = [scene.question, scene.intent, json.dumps(scene.other_arguments)]
+    asked = [scene.question, scene.again, json.dumps(scene.other_arguments)]
     command = [sys.executable, str(scene.files / "agent.py"), *asked, *_stdio(scene, data_dir)]
     agent = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
@@ -86,8 +96,10 @@ async def through_endpoint(scene: "Scene", data_dir: Path | None, say: Say) -> N
         said, trouble = b"", f"no answer within {AGENT_TIMEOUT_S} s".encode()
     say(said.decode().rstrip())
     if agent.returncode:
-        last = trouble.decode(errors="replace").strip().splitlines()[-1:]
-        raise UpstreamUnavailableError("pml", "".join(last) or f"agent.py: {agent.returncode}")
+        lines = trouble.decode(errors="replace").strip().splitlines()
+        ours = [line.removeprefix("pml: ") for line in lines if line.startswith("pml: ")]
+        why = "; ".join(ours or lines[-1:]) or f"agent.py ended with {agent.returncode}"
+        raise UpstreamUnavailableError("pml", why)
 
 
 def _stdio(scene: "Scene", data_dir: Path | None) -> list[str]:

@@ -36,7 +36,9 @@ class Scene(Record, frozen=True, kw_only=True):
     program: str
     intent: str
     question: str
-    """The intent in other words."""
+    """What the program is searched by: other words."""
+    again: str
+    """The intent as somebody else would say it: clear enough to run what is known."""
     repository: Path
     reports: Path
     elsewhere: Path
@@ -97,8 +99,9 @@ def set_scene(repository: Path, reports: Path) -> Scene:
     return Scene(
         files=demo_files(),
         program=program,
-        intent="summarise what happened in the repository and write a report",
-        question="a report that sums up what has been happening in a repository",
+        intent="report what happened in the repository",
+        question="write up what has been happening here",
+        again="Report what has happened in this repository!",
         repository=place,
         reports=reports,
         elsewhere=_sample_repository(reports / "elsewhere"),

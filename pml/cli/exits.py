@@ -8,7 +8,15 @@ the caller.
 from enum import IntEnum
 
 from pml.domain.response import ExecuteResponse
-from pml.errors import ConfigError, NotFoundError, PmlError, SandboxError, StoreError, UpstreamError
+from pml.errors import (
+    ConfigError,
+    NotFoundError,
+    PmlError,
+    RequestError,
+    SandboxError,
+    StoreError,
+    UpstreamError,
+)
 
 
 class ExitCode(IntEnum):
@@ -43,6 +51,7 @@ _BY_STATUS = {
 }
 _BY_ERROR: dict[type[PmlError], ExitCode] = {
     ConfigError: ExitCode.CONFIG,
+    RequestError: ExitCode.USAGE,
     StoreError: ExitCode.UNAVAILABLE,
     SandboxError: ExitCode.UNAVAILABLE,
     UpstreamError: ExitCode.UNAVAILABLE,

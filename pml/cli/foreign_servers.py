@@ -67,7 +67,7 @@ def translate(name: str, value: object, origin: Origin) -> Translated:
         return Translated(name=name, notes=(str(exc),))
     except RecursionError:
         return Translated(name=name, notes=("is nested too deeply",))
-    variables = {variable: _purpose(variable, origin) for variable in sorted(_variables(entry))}
+    variables = {variable: _purpose(variable, origin) for variable in sorted(variables_of(entry))}
     fault = _fault(name, entry, variables)
     if fault:
         return Translated(name=name, notes=(fault,))
@@ -155,7 +155,8 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _variables(entry: Mapping[str, Any]) -> set[str]:
+def variables_of(entry: object) -> set[str]:
+    """The variables without a default that an entry, or several, name."""
     return {found[1] for text in _texts(entry) for found in _VARIABLE.finditer(text)}
 
 

@@ -1,12 +1,17 @@
 """Who listens on a port of this machine."""
 
 import contextlib
+import http.client
+import json
 import socket
 from pathlib import Path
 
 DEFAULT_PORT = 3333
 """Where `pml serve` listens unless told otherwise; ``client-config --http`` points there."""
 LOOPBACK = "127.0.0.1"
+ANSWER_TIMEOUT_S = 2
+"""On this machine it takes a millisecond; whoever takes longer is no PML."""
+HEALTH_BYTES = 1_000_000
 _LISTENS = "0A"
 """The state of a listening socket in /proc/net/tcp."""
 
@@ -23,6 +28,19 @@ def bind_fault(host: str, port: int) -> str | None:
     except OSError as exc:
         return exc.strerror or str(exc)
     return None
+
+
+def pml_at(port: int) -> str | None:
+    """The version of the PML that serves at a port of this machine; None if none does."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=ANSWER_TIMEOUT_S)
+    try:
+        connection.request("GET", "/health")
+        said = json.loads(connection.getresponse().read(HEALTH_BYTES))
+        return str(said["version"]) if said["status"] == "ok" else None
+    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
+        return None  # nobody listens, or somebody else
+    finally:
+        connection.close()
 
 
 def holder(port: int) -> str:

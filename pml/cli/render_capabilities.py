@@ -19,6 +19,7 @@ from pml.domain.discovery import Track
 
 SHORT_ID = 12
 """Characters of an id that a list shows; every command takes a beginning of an id."""
+MIN_NAME = 20
 MAX_ROWS = 20
 """Paths and intents that are shown of one capability; `--json` has them all."""
 
@@ -29,7 +30,7 @@ def render_capabilities(found: Sequence[tuple[Capability, str]], *, width: int) 
         return "No capabilities: a program that succeeds becomes one (`pml execute --help`)."
     rows = [
         (
-            capability.name,
+            shorten(capability.name, max(MIN_NAME, width // 3)),
             capability.id[:SHORT_ID],
             str(capability.usage_count),
             f"{capability.success_rate:.0%}",
@@ -80,25 +81,24 @@ def _head(capability: Capability, width: int) -> str:
 
 
 def _parameters(parameters: Sequence[CapabilityParameter], width: int) -> str:
-    if not parameters:
-        return ""
     rows = [(p.name, type_of(p), default_of(p)) for p in parameters]
-    listing = table(("parameter", "type", "default"), rows, width=width - 2).split("\n")
-    return "\n".join("  " + line if index else line for index, line in enumerate(listing))
+    return _section("parameters", ("name", "type", "default"), rows, width)
 
 
 def type_of(parameter: CapabilityParameter) -> str:
     """The type as its JSON Schema says it in a word; ``any`` where it says none."""
-    kind = parameter.schema.get("type", "any")
-    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+    ways = parameter.schema.get("anyOf", [parameter.schema])
+    kinds = [way.get("type", "any") for way in ways if isinstance(way, dict)]
+    words = [word for kind in kinds for word in (kind if isinstance(kind, list) else [kind])]
+    return " or ".join(dict.fromkeys(map(str, words))) or "any"
 
 
 def default_of(parameter: CapabilityParameter) -> str:
-    """The literal that stands in the code, or that one has to be given."""
+    """The literal that stands in the code, or whether one has to be given."""
     if parameter.required:
-        return "none: has to be given"
+        return "(required)"
     if isinstance(parameter.default, msgspec.UnsetType):
-        return "none: may be left out"
+        return "(may be left out)"
     return json.dumps(parameter.default, ensure_ascii=False)
 
 

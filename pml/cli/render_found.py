@@ -89,4 +89,6 @@ def _indented(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    """The text as a sentence; one that begins with code keeps its first letter."""
+    first = text[:1].upper() if text.partition(" ")[0].isalpha() else text[:1]
+    return first + text[1:] + ("" if text.endswith(".") else ".")

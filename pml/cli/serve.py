@@ -10,9 +10,9 @@ from pml.cli.ports import DEFAULT_PORT, LOOPBACK, bind_fault, holder
 from pml.cli.session import configured, run
 from pml.cli.terminal import note
 
-ANYWHERE_BUT_HERE = (
-    "pml: warning: whoever reaches this address can run programs on your servers: there are no "
-    "keys yet, so let nothing but a trusted proxy reach it"
+UNGUARDED = (
+    "pml: warning: whoever reaches this address can run programs on your servers, since there are "
+    "no keys yet: let nothing but a proxy that you trust reach it"
 )
 
 
@@ -28,10 +28,22 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
+    *,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = LOOPBACK,
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="0 takes a free one.")
     ] = DEFAULT_PORT,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Let HOST be one that others can reach.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="What else `Host` may say, such as a proxy's name."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="From which web page requests may come; else none."),
+    ] = None,
     config: Config = None,
     permissions: Permissions = None,
     data_dir: DataDir = None,
@@ -44,9 +56,18 @@ def serve(
 
     settings = configured(config=config, permissions=permissions, data_dir=data_dir)
     _check_address(host, port)
-    if host not in {LOOPBACK, "localhost", "::1"}:
-        note(ANYWHERE_BUT_HERE)
-    run(serve_http(settings, host=host, port=port, announce=_announce))
+    if allow_remote:
+        note(UNGUARDED)
+    serving = serve_http(
+        settings,
+        host=host,
+        port=port,
+        announce=_announce,
+        allow_remote=allow_remote,
+        allowed_hosts=tuple(allow_host or ()),
+        allowed_origins=tuple(allow_origin or ()),
+    )
+    run(serving)
 
 
 def _check_address(host: str, port: int) -> None:
@@ -70,11 +91,10 @@ def _check_address(host: str, port: int) -> None:
 
 
 def _announce(url: str) -> None:
-    note(f"pml: listening at {url} (Ctrl-C stops it)")
     port = url.rpartition(":")[2].partition("/")[0]
     other = "" if port == str(DEFAULT_PORT) else f" --port {port}"
-    note(f"pml: to connect a client: `pml client-config claude-code --http{other}`")
-    note("pml: (or cursor, vscode)")
+    note(f"pml: listening at {url}; Ctrl-C stops it")
+    note(f"pml: `pml client-config CLIENT --http{other}` tells claude-code, cursor or vscode")
 
 
 def stdio(config: Config = None, permissions: Permissions = None, data_dir: DataDir = None) -> None:

@@ -31,7 +31,8 @@ RunPml: TypeAlias = Callable[..., Done]
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Ours without PML's own variables, and with a data folder for this session."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PML_")}
-    data = tmp_path_factory.mktemp("data") / "pml"
+    data, home = tmp_path_factory.mktemp("data") / "pml", tmp_path_factory.mktemp("home")
+    ours |= {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}  # no clients of ours
     return {**ours, "PML_DATA_DIR": str(data), "COLUMNS": "80"}
 
 

@@ -1,20 +1,22 @@
 """What clients are told so that they have PML, and what doctor finds around it (OP-2)."""
 
+import http.server
 import json
 import os
 import shlex
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from pml.cli.check import Verdict
-from pml.cli.checks_around import check_clients, check_encoder, check_port, is_pml_process
+from pml.cli.checks_around import check_clients, check_encoder, check_port
 from pml.cli.client_config import pasteable, stdio_entry
 from pml.cli.clients import Client, ClientFile, Machine, files_of, is_pml, servers_in
 from pml.cli.exits import ExitCode
-from pml.cli.ports import DEFAULT_PORT, LOOPBACK, bind_fault, holder
+from pml.cli.ports import DEFAULT_PORT, LOOPBACK, bind_fault, holder, pml_at
 from pml.serve.compose import Settings
 from tests.cli.conftest import PML, RunPml
 
@@ -82,13 +84,31 @@ def test_a_variable_that_can_hold_a_secret_is_named_and_not_printed(pml: RunPml)
     assert "hunter2" not in done.stdout + done.stderr
 
 
+def test_a_variable_that_a_server_needs_is_named(pml: RunPml, workspace: Path) -> None:
+    servers = {"x": {"command": "x", "env": {"A": "${MY_TOKEN}", "B": "${OTHER:-b}"}}}
+    (workspace / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+    done = pml("client-config", "claude-desktop")
+
+    assert "the client has to set them: MY_TOKEN." in done.stderr
+
+
+def test_a_folder_without_servers_is_told(pml: RunPml, workspace: Path) -> None:
+    (workspace / "mcp.json").unlink()
+
+    done = pml("client-config", "vscode")
+
+    assert done.returncode == ExitCode.OK
+    assert "PML reaches no servers" in done.stderr
+
+
 def machine_with(root: Path, **files: object) -> Machine:
     machine = Machine(
         platform=sys.platform, home=root / "home", cwd=root / "here", settings=root / "settings"
     )
     for name, content in files.items():
         path = files_of(Client(name.replace("_", "-")), machine)[-1].path
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content if isinstance(content, str) else json.dumps(content))
     return machine
 
@@ -147,18 +167,45 @@ def test_an_address_of_elsewhere_cannot_be_listened_at() -> None:
     assert bind_fault("192.0.2.1", 0) is not None
 
 
+class _Answers(http.server.BaseHTTPRequestHandler):
+    """Somebody who answers with what the test wants."""
+
+    body = b""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
 @pytest.mark.parametrize(
-    ("who", "expected"),
+    ("body", "version"),
     [
-        ("pid 1 (/x/python /x/bin/pml serve --port 3333)", True),
-        ("pid 1 (/x/python /x/bin/pml-serve)", True),
-        ("pid 1 (/x/python /x/bin/pml stdio)", False),
-        ("pid 1 (node server.js)", False),
-        ("", False),
+        (b'{"status": "ok", "version": "0.1.0", "servers": []}', "0.1.0"),
+        (b'{"status": "ok"}', None),
+        (b"[1]", None),
+        (b"<html>", None),
     ],
 )
-def test_pml_is_known_by_its_command_line(who: str, expected: bool) -> None:
-    assert is_pml_process(who) is expected
+def test_pml_is_known_by_its_answer(
+    monkeypatch: pytest.MonkeyPatch, body: bytes, version: str | None
+) -> None:
+    monkeypatch.setattr(_Answers, "body", body)
+    with http.server.HTTPServer((LOOPBACK, 0), _Answers) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+
+        assert pml_at(server.server_port) == version
+        thread.join()
+
+
+def test_where_nobody_listens_is_no_pml() -> None:
+    with socket.create_server((LOOPBACK, 0)) as server:
+        port = server.getsockname()[1]
+    assert pml_at(port) is None
 
 
 def test_the_default_port_is_free_or_somebody_has_it() -> None:

@@ -1,0 +1,162 @@
+"""The commands of tutorial and how-to pages do what the pages say, in order (OP-1, OP-2).
+
+A page's console blocks are run in a folder made for it, with the programs that the page
+shows.  `make demo` and what the README shows is run by test_readme.py.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pml.cli.demo_scene import fetch_files_server, npm_cache
+from pml.runtime.sandbox.tier import find_deno
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+CONSOLE = re.compile(r"^ *```console\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+PROGRAM = re.compile(r"^ *```ts\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+COMMAND_TIMEOUT_S = 60
+
+
+def commands_of(page: str) -> list[list[str]]:
+    """The words of each command of a page, in order."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    lines = "\n".join(CONSOLE.findall(text)).replace("\\\n", " ").split("\n")
+    found = [line.strip() for line in lines]
+    assert all(line.startswith("$ ") for line in found if line)
+    return [shlex.split(line[2:], comments=True) for line in found if line]
+
+
+def programs_of(page: str) -> list[str]:
+    return PROGRAM.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A checkout as the pages expect it, and the notes that they read."""
+    fetch_files_server()
+    for name in ("examples", ".venv"):
+        (tmp_path / name).symlink_to(BIN.parent if name == ".venv" else ROOT / name)
+    (tmp_path / "docs").mkdir()
+    for name in ("today.md", "tomorrow.md", "README.md"):
+        (tmp_path / name).write_text(f"# {name}\n- [ ] write\n- [x] read\n")
+    return tmp_path
+
+
+@pytest.fixture
+def environment(folder: Path) -> dict[str, str]:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PML_")}
+    return {
+        **ours,
+        "HOME": str(folder / "home"),
+        "XDG_CONFIG_HOME": str(folder / "home" / ".config"),
+        "PATH": f"{BIN}{os.pathsep}{ours['PATH']}",
+        "PML_DATA_DIR": str(folder / "data"),
+        "PML_DEMO_DENO": str(find_deno()),
+        "PML_DEMO_DENO_DIR": str(npm_cache()),
+        "PML_DEMO_REPOSITORY": str(folder),
+        "PML_DEMO_REPORTS": str(folder / "pml-demo"),
+    }
+
+
+@pytest.fixture
+def servers(folder: Path) -> Path:
+    """mcp.json and permissions.yaml of the demo, and a Claude Desktop that has a server."""
+    for name in ("mcp.json", "permissions.yaml"):
+        shutil.copy(ROOT / "examples" / "demo" / name, folder / name)
+    desktop = folder / "home" / ".config" / "Claude" / "claude_desktop_config.json"
+    desktop.parent.mkdir(parents=True)
+    clock = {"command": sys.executable, "args": ["-m", "mcp_server_time"]}
+    desktop.write_text(json.dumps({"mcpServers": {"clock": clock}}))
+    return folder
+
+
+def run_all(
+    commands: Iterator[list[str]] | list[list[str]], folder: Path, env: dict[str, str]
+) -> dict[str, str]:
+    """What each command printed; every one has to succeed."""
+    printed = {}
+    for words in commands:
+        if words == ["pml", "serve"]:
+            printed["pml serve"] = serve_a_moment(folder, env)
+            continue
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_TIMEOUT_S,
+            check=False,
+        )
+        assert done.returncode == 0, f"{shlex.join(words)}: {done.stdout}{done.stderr}"
+        printed[shlex.join(words)] = done.stdout
+    return printed
+
+
+def serve_a_moment(folder: Path, env: dict[str, str]) -> str:
+    """Start `pml serve` on a free port, wait until it listens, and stop it with Ctrl-C."""
+    command = ["pml", "serve", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=folder, env=env, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stderr is not None
+        line = next((text for text in server.stderr if "listening at" in text), "")
+        server.send_signal(signal.SIGINT)
+        assert "Traceback" not in server.stderr.read()
+    assert server.returncode == 0
+    return line
+
+
+def test_the_tutorial_does_what_it_says(folder: Path, environment: dict[str, str]) -> None:
+    page = "tutorial/first-run.md"
+    (folder / "hello.ts").write_text(programs_of(page)[0])
+    first, *others = commands_of(page)
+    assert first == ["make", "demo"]  # see test_readme.py
+
+    (folder / "demo.ts").write_text("return 'stands for make demo';")
+    run_all([["pml", "execute", "--intent", "demo", "--code-file", "demo.ts"]], folder, environment)
+    printed = run_all(others, folder, environment)
+
+    again = next(text for words, text in printed.items() if "Asia/Tokyo" in words)
+    assert "ran what was known as capabilities.say_hello" in again
+    assert "+09:00: no README here" in again
+
+
+def test_an_agent_is_connected_as_the_page_says(servers: Path, environment: dict[str, str]) -> None:
+    (servers / "notes.ts").write_text(
+        "const note = await mcp.files.read_text_file({ path: args.path });\n"
+        'return note.content.split("\\n").length;\n'
+    )
+    commands = [
+        [word.replace("/home/me/notes", str(servers)) for word in words]
+        for words in commands_of("how-to/connect-an-agent.md")
+    ]
+
+    printed = run_all(commands, servers, environment)
+
+    assert "clock" in printed["pml servers"]
+    assert "listening at http://127.0.0.1:" in printed["pml serve"]
+    assert "ran what was known as" in list(printed.values())[-1]
+
+
+def test_own_servers_are_used_as_the_page_says(servers: Path, environment: dict[str, str]) -> None:
+    page = "how-to/own-servers.md"
+    (servers / "program.ts").write_text(programs_of(page)[0])
+    commands = [
+        [word.replace("/home/me/notes", str(servers)) for word in words]
+        for words in commands_of(page)
+    ]
+
+    printed = run_all(commands, servers, environment)
+
+    assert "- [ ] write" in next(text for words, text in printed.items() if "execute" in words)
