@@ -27,7 +27,7 @@ async def main(question: str, intent: str, args: str, command: list[str]) -> Non
 
         asked = {"intent": intent, "options": {"args": json.loads(args)}}
         ran = await call(client, "pml_execute", asked)
-        say(f"pml_execute {intent!r}\n  -> {ran['status']}, mode {ran['mode']}")
+        say(f"pml_execute {intent!r}\n  -> {ran['status']}, mode {ran.get('mode', 'direct')}")
         say(f"  -> {json.dumps(ran.get('result', ran.get('suggestions')))}")
 
 

@@ -134,7 +134,7 @@ async def _servers(settings: Settings) -> Sequence[Check]:
     from pml.store.memory import memory_store
 
     if settings.config is None:
-        mend = "name some in mcp.json: docs/how-to/own-servers.md"
+        mend = "name some in mcp.json, or take over a client's: `pml servers import cursor`"
         return [noted("servers", "no mcp.json: programs have no tools", mend)]
     configs = load_servers(settings.config, os.environ)
     async with AsyncExitStack() as stack:

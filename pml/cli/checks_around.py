@@ -23,7 +23,7 @@ def check_encoder(settings: Settings) -> Check:
     """Load the model that PML_ENCODER names; takes seconds."""
     if settings.encoder is None:
         return ok("encoder", "none (PML_ENCODER is not set): search goes by words")
-    from pml.embedding.encoder import load_encoder
+    from pml.embedding.sentence import load_encoder
 
     try:
         encoder = load_encoder(settings.encoder)
