@@ -61,7 +61,7 @@ DEFINED = {
 
 
 def tool(input_schema: Any = None, output_schema: Any = None, **fields: str) -> Tool:  # noqa: ANN401
-    named = {"server": "fs", "name": "read", **fields}
+    named: dict[str, Any] = {"server": "fs", "name": "read", **fields}
     return Tool(input_schema=input_schema or {}, output_schema=output_schema, **named)
 
 
@@ -170,7 +170,9 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-schemas = st.recursive(st.booleans() | scalars | st.just({}), _schemas, max_leaves=12)
+schemas: st.SearchStrategy[Any] = st.recursive(
+    st.booleans() | scalars | st.just({}), _schemas, max_leaves=12
+)
 roots = st.tuples(_schemas(schemas), st.dictionaries(st.sampled_from("ab"), schemas)).map(
     lambda both: {**both[0], "$defs": both[1]}
 )

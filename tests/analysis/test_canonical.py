@@ -1,0 +1,203 @@
+"""The canonical hash: equal for the same procedure, different for any other (SA-8)."""
+
+# ruff: noqa: E501  # programs, a row each
+
+import random
+from functools import cache
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from pml.analysis.analyse import analyse
+from pml.domain.tools import Catalog, Tool
+from tests.analysis.programs import EPIC_10, ONE_OF_EACH, program
+from tests.analysis.rewrites import OTHER, SAME, Dice, Rewrite
+from tests.oracle.compare import CATALOG as ORACLE
+from tests.oracle.programs import case
+
+
+def canonical(source: str) -> str:
+    analysed = program(source)
+    assert analysed.errors == (), analysed.errors
+    assert len(analysed.canonical_hash) == 64
+    return analysed.canonical_hash
+
+
+EQUAL = {
+    "names": ("const a = await mcp.s.a(); f(a)", "const b = await mcp.s.a(); g(b)"),
+    "layout, comments, types": ("const a=await f();return a", "// x\nconst a: T = await f() /* y */;\n\nreturn a as U;;"),
+    "quotes and escapes": ("f('a\\x41\\u{42}')", 'f("aAB")'),
+    "pairs of surrogates": ("f('\\ud83d\\ude00')", "f('\U0001f600')"),
+    "template without substitution": ("f(`a\\n`)", "f('a\\n')"),
+    "numbers": ("f(1e3, 0x10, 1_000.50, 10n)", "f(1000, 16, 1000.5, 0xan)"),
+    "members": ("f(r['x'].y?.['z'][0])", "f(r.x['y']?.z['0'])"),
+    "keys": ("f({ a: 1, 'b': 2, ['c']: 3 })", "f({ 'a': 1, b: 2, c: 3 })"),
+    "keys of patterns": ("const { a, b = 1 } = r()", "const { 'a': x, b: y = 1 } = r()"),
+    "shorthand": ("const a = f(); g({ a })", "const b = f(); g({ a: b })"),
+    "order of pure keys": ("g({ a: x, b: 1, c: r.d })", "g({ c: r.d, b: 1, a: x })"),
+    "order of keys that are numbers": ("g({ b: 1, 2: 2, 1: 3 })", "g({ 1: 3, 2: 2, b: 1 })"),
+    "trailing commas": ("f([1, 2], { a }, b)", "f([1, 2,], { a, }, b,)"),
+    "parentheses": ("x = (a) + (b * (c)); (f)((d))", "x = a + b * c; f(d)"),
+    "parentheses around what is no chain": ("f((a.b).c)", "f(a.b.c)"),
+    "type syntax in a chain": ("f(a?.b!.c)", "f(a?.b.c)"),
+    "labels": ("a: for (;;) { for (;;) break a }", "b: for (;;) { for (;;) break b }"),
+    "types of classes": (
+        "abstract class A<T> extends B<T> implements C { private x!: T; 'go'(a?: T) {} }",
+        "class A extends B { x; go(a) {} }",
+    ),
+    "a parameter called this": ("function f(this: T, a) { return a }", "function f(a) { return a }"),
+    "arrow with one parameter": ("f(x => x)", "f((y) => (y))"),
+    "new without arguments": ("new X", "new X()"),
+    "lifted literals": ("mcp.s.a({ x: 1, y: { z: [a, 'q'] } })", "mcp.s.a({ x: ['b'], y: { z: [a, null] } })"),
+    "lifted constants": ("const p = 'a'; mcp.s.a({ p }); f(p)", "const q = -1; mcp.s.a({ p: q }); f(q)"),
+    "inputs": ("f(args.a, b); g(args.a)", "f(args.x, y); g(args.x)"),
+    "inputs that are taken apart": ("const { a } = args; f(a)", "const { b: c } = args; f(c)"),
+    "an input instead of a literal": ("mcp.s.a({ path: 'x' })", "mcp.s.a({ path: args.path })"),
+    "a variable instead of args": ("mcp.s.a({ path })", "mcp.s.a({ path: args.path })"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_the_same_procedure_written_differently_is_one(name: str) -> None:
+    """SA-8."""
+    one, other = EQUAL[name]
+    assert canonical(one) == canonical(other)
+
+
+DIFFERENT = {
+    "tool": ("mcp.s.a()", "mcp.s.b()"),
+    "order of calls": ("await mcp.s.a(); await mcp.s.b()", "await mcp.s.b(); await mcp.s.a()"),
+    "await": ("await mcp.s.a()", "mcp.s.a()"),
+    "before and after": ("f(x++)", "f(++x)"),
+    "operator": ("f(a && b)", "f(a || b)"),
+    "sign": ("f(-x)", "f(+x)"),
+    "arms": ("if (a) f(); else g(1)", "if (a) g(1); else f()"),
+    "end of a chain": ("f((a?.b).c)", "f(a?.b.c)"),
+    "end of a chain with a call": ("(a?.b)()", "a?.b()"),
+    "optional": ("f(a.b)", "f(a?.b)"),
+    "optional call": ("a.b()", "a.b?.()"),
+    "literal that is computed with": ("f(1)", "f(2)"),
+    "literal in a condition": ("if (x === 'a') mcp.s.a()", "if (x === 'b') mcp.s.a()"),
+    "type of a literal": ("f(1)", "f('1')"),
+    "halves of surrogate pairs": ("f('\\ud800')", "f('\\ud801')"),
+    "spelling that a tag sees": ("f`\\x41`", "f`A`"),
+    "regular expression": ("f(/a/g)", "f(/a/i)"),
+    "length of an array": ("f([1,,])", "f([1,])"),
+    "hole": ("f([, 1])", "f([1])"),
+    "key": ("mcp.s.a({ a: 1 })", "mcp.s.a({ b: 1 })"),
+    "order of keys with calls": ("f({ a: g(), b: h(1) })", "f({ b: h(1), a: g() })"),
+    "the same key twice": ("f({ a: x, a: 1 })", "f({ a: 1, a: x })"),
+    "prototype": ("f({ __proto__: {} })", "f({ ['__proto__']: {} })"),
+    "spread": ("f(...a)", "f(a)"),
+    "variable": ("const a = f(), b = f(); g(a)", "const a = f(), b = f(); g(b)"),
+    "shadowed": ("const a = 1; { const a = 2; f(a) }", "const a = 1; { const b = 2; f(a) }"),
+    "declaration": ("let a = f()", "var a = f()"),
+    "a parameter that is two": ("mcp.s.a({ x: args.p, y: args.p })", "mcp.s.a({ x: args.p, y: args.q })"),
+    "one input, two literals": ("mcp.s.a({ x: args.p, y: args.p })", "mcp.s.a({ x: 1, y: 1 })"),
+    "an input that decides": ("mcp.s.a({ p: args.p }); f(args.p)", "mcp.s.a({ p: 1 }); f(args.p)"),
+    "an input that is set": ("path = 1; return args.path", "path = 1; return path"),
+    "names where args is a whole": ("f(args.a, Object.keys(args))", "f(args.b, Object.keys(args))"),
+    "a property of the constructor": ("class A { constructor(private a) {} }", "class A { constructor(a) {} }"),
+    "names of an enum": ("enum E { A, B } f(E)", "enum E { A, C } f(E)"),
+    "loops": ("for (;;a()) b()", "for (;a();) b()"),
+    "for of": ("for (const x of y) f(x)", "for (const x in y) f(x)"),
+    "delegation": ("function* g() { yield* a }", "function* g() { yield a }"),
+    "async": ("f(async () => 1)", "f(() => 1)"),
+    "finally": ("try { a() } catch { b() }", "try { a() } finally { b() }"),
+    "method and getter": ("f({ a() { return 1 } })", "f({ get a() { return 1 } })"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_another_procedure_is_another(name: str) -> None:
+    """SA-8."""
+    one, other = DIFFERENT[name]
+    assert canonical(one) != canonical(other)
+
+
+def test_a_program_with_an_error_has_no_hash() -> None:
+    assert program("await mcp.s.zzz()").canonical_hash == ""
+    assert program("const x = ;").canonical_hash == ""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "return await capabilities.{}({{ x: 1 }})",
+        "const {{ {} }} = capabilities; return await {}()",
+        "const {{ capabilities: {{ {}: f }} }} = mcp; return await f()",
+        "return await mcp.capabilities['{}']()",
+        "return await Promise.all([1, 2].map(capabilities.{}))",
+    ],
+)
+def test_a_capability_counts_by_its_id_and_not_by_its_name(source: str) -> None:
+    """SA-8, ST-8: a name may change; the version that is called may not."""
+
+    def hashed(name: str, capability_id: str) -> str:
+        known = Tool(server="capabilities", name=name, annotations={"capabilityId": capability_id})
+        written = source.format(*[name] * source.count("{}"))
+        return analyse(written, Catalog({"capabilities": [known]})).canonical_hash
+
+    assert hashed("old", "cap_1") == hashed("other", "cap_1") != ""
+    assert hashed("old", "cap_1") != hashed("old", "cap_2")
+
+
+@cache
+def hashed(source: str) -> str:
+    """Of a program of the oracle; empty where it has an error."""
+    return analyse(source, ORACLE).canonical_hash
+
+
+seeds = st.integers(0, 2_000)
+rewrites = st.lists(st.sampled_from(SAME), min_size=1, max_size=4)
+
+
+def rewritten(source: str, ways: list[Rewrite], seed: int) -> str:
+    dice: Dice = random.Random(seed)
+    for way in ways:
+        source = way(source, dice)
+    return source
+
+
+@given(seeds, rewrites, seeds)
+def test_a_rewritten_program_is_the_same_procedure(
+    program_seed: int, ways: list[Rewrite], seed: int
+) -> None:
+    """A law: renamed, reformatted, keys in another order, other literals."""
+    source = case(program_seed).source
+    assert hashed(rewritten(source, ways, seed)) == hashed(source) != ""
+
+
+@given(seeds, st.sampled_from(OTHER), rewrites, seeds)
+def test_a_changed_program_is_another_procedure(
+    program_seed: int, change: Rewrite, ways: list[Rewrite], seed: int
+) -> None:
+    """A law: other calls, order, awaits, operators, flow; rewriting does not hide it."""
+    source = case(program_seed).source
+    changed = change(source, random.Random(seed))
+    assume(changed != source and hashed(changed))
+    assert hashed(rewritten(changed, ways, seed)) != hashed(source)
+
+
+@pytest.mark.parametrize("change", [*SAME, *OTHER], ids=lambda change: change.__name__)
+def test_every_rewrite_and_every_change_does_something(change: Rewrite) -> None:
+    """A control of the laws."""
+    sources = [case(seed).source for seed in range(40)]
+    assert any(change(source, random.Random(1)) != source for source in sources)
+
+
+def test_different_generated_procedures_have_different_hashes() -> None:
+    sources = {case(seed).source for seed in range(150)}
+    assert len({hashed(source) for source in sources}) == len(sources)
+
+
+@pytest.mark.parametrize("source", [EPIC_10, ONE_OF_EACH])
+@settings(max_examples=20)
+@given(ways=rewrites, seed=seeds)
+def test_a_program_of_every_construct_keeps_its_hash(
+    source: str, ways: list[Rewrite], seed: int
+) -> None:
+    again = rewritten(source, [way for way in ways if way.__name__ != "annotate"], seed)
+    assume(not program(again).errors)
+    assert canonical(again) == canonical(source)
