@@ -63,8 +63,8 @@ def clear_match(index: Index, intent: str) -> Match | None:
     if equal:
         succeeded = tuple(past.capability_id for past in equal if past.last_success)
         return _only(succeeded, "it ran for this intent before")
-    best = _ranked(index, intent)
-    if not best or phrases(best[0][1].intent) != phrases(intent):
+    said, best = phrases(intent), _ranked(index, intent)
+    if not said or not best or phrases(best[0][1].intent) != said:
         return None
     behind = 1.0 - best[1][0].confidence if len(best) > 1 else 1.0
     return best[0][0] if behind >= CLEAR_MARGIN else None

@@ -86,6 +86,10 @@ def test_of_100_capabilities_each_runs_for_its_words_in_any_order_and_for_no_oth
     assert ran == []
 
 
+def test_politeness_alone_is_a_question() -> None:
+    assert clear_match(index_of([capability("cap_1", "hello again")]), "hello, now") is None
+
+
 def test_one_intent_of_two_capabilities_is_a_question_until_one_of_them_fails() -> None:
     first, second = capability("cap_1", "sum it"), capability("cap_2", "Sum it.")
     assert clear_match(index_of([first, second]), "sum it") is None
