@@ -54,7 +54,7 @@ def stable(shown: str) -> list[str]:
 if __name__ == "__main__":
     readme = ROOT / "README.md"
     with tempfile.TemporaryDirectory() as folder:
-        demo(Path(folder) / "data", ROOT / "pml-demo")  # the first one also warms up caches
+        demo(Path(folder) / "warm-up", ROOT / "pml-demo")  # caches; nothing is known after it
         fresh = demo(Path(folder) / "data", ROOT / "pml-demo").replace(f"{folder}/data", "...")
     text = re.sub(r" --data-dir \S+", "", excerpt(fresh))
     readme.write_text(BLOCK.sub(lambda _: text, readme.read_text("utf-8"), count=1), "utf-8")

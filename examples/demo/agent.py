@@ -22,8 +22,9 @@ async def main(question: str, intent: str, args: str, command: list[str]) -> Non
         say(f"tools: {', '.join(tool.name for tool in listed.tools)}")
 
         found = await call(client, "pml_discover", {"intent": question, "limit": 1})
-        best = found["results"][0]
-        say(f"pml_discover {question!r}\n  -> {best['type']} {best['name']}, {best['score']:.2f}")
+        say(f"pml_discover {question!r}")
+        for best in found["results"]:
+            say(f"  -> {best['type']} {best['name']}, {best['score']:.2f}")
 
         asked = {"intent": intent, "options": {"args": json.loads(args)}}
         ran = await call(client, "pml_execute", asked)

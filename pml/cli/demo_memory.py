@@ -31,11 +31,11 @@ async def from_memory(
 
 
 async def _learned(bench: "Workbench", first: "ExecuteResponse", say: Say) -> None:
-    from pml.cli.render_capabilities import render_learned
+    from pml.cli.render_capabilities import described
 
     title(say, "6. What it learned: the program is a capability, its literals are parameters")
     capability = await bench.store.capabilities.get(first.capability_id or "")
-    say(render_learned(capability, reused=False, width=width()))
+    say("\n".join(wrapped(described(capability), "", "  ", width())))
 
 
 async def _found(bench: "Workbench", scene: "Scene", say: Say) -> None:
@@ -63,7 +63,7 @@ async def _again(bench: "Workbench", scene: "Scene", say: Say) -> "ExecuteRespon
         return response
     say(f"{headline(response)}, mode {response.mode}")
     if response.status == "success":
-        say("\n".join(wrapped(json.dumps(response.result), "", "  ", width())))
+        say(json.dumps(response.result))
     return response
 
 

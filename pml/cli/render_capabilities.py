@@ -158,7 +158,7 @@ def render_learned(capability: Capability, *, reused: bool, width: int) -> str:
     if reused:
         text = f"ran what was known as {called}: {_track(capability)}"
     elif capability.usage_count <= 1:
-        text = f"learned as {called}{_lifted(capability)}"
+        text = f"learned as {described(capability)}"
     else:
         text = f"known as {called}: {_track(capability)}"
     return "\n".join(wrapped(text, "", "  ", width))
@@ -175,15 +175,17 @@ def _track(capability: Capability) -> str:
     )
 
 
-def _lifted(capability: Capability) -> str:
+def described(capability: Capability) -> str:
+    """How it is called, and its parameters with their defaults."""
+    called = f"capabilities.{capability.name}"
     if not capability.parameters:
-        return ", without parameters"
+        return f"{called}, without parameters"
     count = len(capability.parameters)
     names = (
         p.name if isinstance(p.default, msgspec.UnsetType) else f"{p.name} = {_short(p)}"
         for p in capability.parameters
     )
-    return f", {count} parameter{'' if count == 1 else 's'}: {', '.join(names)}"
+    return f"{called}, {count} parameter{'' if count == 1 else 's'}: {', '.join(names)}"
 
 
 def _short(parameter: CapabilityParameter) -> str:
