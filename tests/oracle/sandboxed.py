@@ -19,20 +19,27 @@ TURN_TIMEOUT_S = 30.0  # a turn takes a millisecond; the machine may be shared
 class Sandboxed:
     """Runs one program; speaks to the sandbox as the broker does."""
 
-    def __init__(self, sandbox: Sandbox, module: str, arguments: Mapping[str, JsonText]) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        module: str,
+        arguments: Mapping[str, JsonText],
+        lifted: Mapping[str, JsonText],
+    ) -> None:
         self._sandbox = sandbox
         self._module = module
         self._arguments = arguments
+        self._lifted = lifted
         self._inputs = 0
 
     async def start(self, case: Case, now_ms: int) -> tuple[TurnItem, ...]:
         """Run the module text; the case's own source is not looked at."""
         del case
-        values = {name: msgspec.Raw(text.encode()) for name, text in self._arguments.items()}
         self._sandbox.start(
             StartInput(
                 module=self._module,
-                arguments=msgspec.json.encode(values).decode(),
+                arguments=_object(self._arguments),
+                lifted=_object(self._lifted),
                 seed=1,
                 now_ms=now_ms,
             )
@@ -75,10 +82,18 @@ class Sandboxed:
                     return items
 
 
+def _object(values: Mapping[str, JsonText]) -> JsonText:
+    raw = {name: msgspec.Raw(text.encode()) for name, text in values.items()}
+    return msgspec.json.encode(raw).decode()
+
+
 @asynccontextmanager
 async def sandboxed(
-    pool: SandboxPool, module: str, arguments: Mapping[str, JsonText]
+    pool: SandboxPool,
+    module: str,
+    arguments: Mapping[str, JsonText],
+    lifted: Mapping[str, JsonText] | None = None,
 ) -> AsyncIterator[Sandboxed]:
     """A runner for one program, given as the module that a sandbox imports."""
     async with pool.checkout() as sandbox:
-        yield Sandboxed(sandbox, module, arguments)
+        yield Sandboxed(sandbox, module, arguments, lifted or {})
