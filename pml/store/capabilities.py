@@ -23,7 +23,7 @@ from pml.store.capability_names import candidates, check_name, name_taken
 from pml.store.connection import Connection
 from pml.store.database import Database
 from pml.store.messages import capability_not_found
-from pml.store.ports import CapabilityChanges, Mark
+from pml.store.ports import PAST_INTENTS, CapabilityChanges, Mark
 from pml.store.printable import printable
 from pml.store.queries import queries
 from pml.store.staleness import called
@@ -134,7 +134,7 @@ async def _intents(connection: Connection, ids: Sequence[str]) -> tuple[PastInte
     if not ids:
         return ()
     cursor = connection.cursor(row_factory=class_row(PastIntent))
-    await cursor.execute(_SQL["intents"], {"ids": list(ids)})
+    await cursor.execute(_SQL["intents"], {"ids": list(ids), "limit": PAST_INTENTS})
     return tuple(await cursor.fetchall())
 
 

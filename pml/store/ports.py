@@ -40,6 +40,10 @@ What is committed late is not missed: a change may be told twice, never not at a
 """
 
 
+PAST_INTENTS = 100
+"""Of one capability, the latest; more would say nothing new and be told after each run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolChanges:
     """Tools listed, changed or gone since a mark."""
@@ -53,13 +57,13 @@ class ToolChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapabilityChanges:
-    """Capabilities changed since a mark, and the past intents of each, all of them."""
+    """Capabilities changed since a mark, and the latest `PAST_INTENTS` past intents of each."""
 
     mark: Mark
     capabilities: tuple[Capability, ...]
     """Hidden ones too."""
     intents: tuple[PastIntent, ...]
-    """Every past intent of the capabilities that changed."""
+    """Of the capabilities that changed, also the intents that did not."""
 
 
 class ToolSchemas(Protocol):
@@ -112,7 +116,7 @@ class Capabilities(Protocol):
         """
 
     async def intents(self, capability_id: str) -> tuple[PastIntent, ...]:
-        """With which intents it has run, the latest first."""
+        """With which intents it has run, the latest first, at most `PAST_INTENTS`."""
 
     async def rename(self, capability_id: str, name: str, *, now_ms: int) -> Capability:
         """Give it another name; code that was analysed before goes on calling the same version.

@@ -12,7 +12,7 @@ from pml.domain.trace import ExecutionTrace
 from pml.errors import RunStateError
 from pml.learning.priority import priority
 from pml.learning.td import learned
-from pml.store.ports import Store
+from pml.store.ports import PAST_INTENTS, Store
 from tests.contract.capability_runs import kept, ran
 from tests.store.nouns import (
     a_program,
@@ -220,3 +220,13 @@ async def test_intents_count_as_the_same_whatever_their_spelling(any_store: Stor
     }
     assert not latest["read\ufffd it"].last_success
     assert latest["read\ufffd it"].failure_count == 1
+
+
+async def test_only_the_latest_intents_of_a_capability_are_told(any_store: Store) -> None:
+    made = await kept(any_store)
+    for number in range(PAST_INTENTS + 5):
+        await ran(any_store, made.id, number, intent_text=f"intent {number}", now_ms=number)
+    latest = [f"intent {number}" for number in range(PAST_INTENTS + 4, 4, -1)]
+    assert [one.intent for one in await any_store.capabilities.intents(made.id)] == latest
+    told = (await any_store.capabilities.changes(None)).intents
+    assert [one.intent for one in told] == latest

@@ -8,7 +8,7 @@ from pml.domain.capability import Capability, NewCapability, PastIntent
 from pml.store.capability_names import candidates, check_name, name_taken
 from pml.store.memory.data import Data, KeptCapability, stored
 from pml.store.messages import capability_not_found
-from pml.store.ports import CapabilityChanges, Mark
+from pml.store.ports import PAST_INTENTS, CapabilityChanges, Mark
 from pml.store.printable import printable
 
 
@@ -101,6 +101,5 @@ class MemoryCapabilities:
 
 
 def _latest_first(kept: KeptCapability) -> tuple[PastIntent, ...]:
-    return tuple(
-        sorted(kept.intents.values(), key=lambda intent: (-intent.last_at_ms, intent.intent))
-    )
+    ordered = sorted(kept.intents.values(), key=lambda intent: (-intent.last_at_ms, intent.intent))
+    return tuple(ordered[:PAST_INTENTS])

@@ -59,10 +59,17 @@ ORDER BY pattern_id
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 
 -- name: intents
-SELECT capability_id, intent, success_count, failure_count, last_success, last_at_ms
-FROM past_intent
-WHERE capability_id = ANY (%(ids)s::text[])
-ORDER BY capability_id, last_at_ms DESC, intent COLLATE "C"
+SELECT past.capability_id, past.intent, past.success_count, past.failure_count,
+       past.last_success, past.last_at_ms
+FROM unnest(%(ids)s::text[]) AS wanted (capability_id)
+CROSS JOIN LATERAL (
+  SELECT *
+  FROM past_intent
+  WHERE past_intent.capability_id = wanted.capability_id
+  ORDER BY last_at_ms DESC, intent COLLATE "C"
+  LIMIT %(limit)s
+) AS past
+ORDER BY past.capability_id, past.last_at_ms DESC, past.intent COLLATE "C"
 
 -- Teaching: the lock that puts the runs of one capability in order.  It lets others point to the
 -- row meanwhile.
