@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pml.cli.options import AsJson, Config, DataDir, example
-from pml.cli.session import opened, run
+from pml.cli.session import list_servers, opened, run
 from pml.cli.terminal import result, result_json, width
 
 if TYPE_CHECKING:
@@ -64,9 +64,6 @@ def discover(
 async def _discover(
     request: "DiscoverRequest", config: Path | None, data_dir: Path | None
 ) -> "DiscoverResponse":
-    """The ranking; servers that were never listed are asked for their tools first."""
     async with opened(config=config, data_dir=data_dir) as bench:
-        names = bench.upstreams.names
-        listed = (await bench.store.tool_schemas.catalog(names)).servers
-        await bench.upstreams.connect([name for name in names if name not in listed])
+        await list_servers(bench)
         return await bench.discover(request)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pml.cli.options import AsJson, Config, DataDir, Permissions, Quiet, example
-from pml.cli.session import configured, opened, run
+from pml.cli.session import configured, list_servers, opened, run
 from pml.cli.terminal import note, result, result_json, width
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def execute(
     if as_json:
         result_json(response)
     else:
-        name = shown_name(code_file or dag_file or STDIN)
+        file = code_file or dag_file
+        name = "the known capability" if file is None else shown_name(file)
         source = request.code or ""
         result(render_response(response, source=source, name=name, width=width(), learned=learned))
     raise typer.Exit(for_response(response))
@@ -100,6 +101,8 @@ async def _execute(
     async with opened(
         config=config, permissions=permissions, data_dir=data_dir, on_event=on_event
     ) as bench:
+        if request.code is None and request.dag is None:
+            await list_servers(bench)
         response = await bench.act.execute(request)
         if response.status != "success" or response.capability_id is None:
             return response, None

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Sequence
 from pml.cli.table import shorten, table, wrapped
 from pml.domain.discovery import Discovered, DiscoverResponse, Found, Track
 from pml.domain.response import Suggestions
+from pml.loop.recall import MIN_SUCCESS_RATE
 
 INDENT = " " * 4
 
 
 def render_discovery(response: DiscoverResponse, *, offset: int, brief: bool, width: int) -> str:
     """The part of the ranking, what could not be searched, and where it goes on."""
-    if not response.results:
+    if offset and not response.results:
+        body = f"Nothing there: {response.total} results in all."
+    elif not response.results:
         body = "Nothing found: no server has tools yet (`pml servers`), or --min-score is too high."
     elif brief:
         body = _brief(response.results, offset, width)
@@ -70,7 +73,14 @@ def render_suggestions(suggestions: Suggestions, *, width: int) -> str:
 
 
 def command_for(found: Discovered) -> str:
-    """A command that runs this result, with ``...`` for every argument that it needs."""
+    """A command that runs this result, with ``...`` for every argument that it needs.
+
+    What is not trusted to run by itself is shown instead, with its code.
+    """
+    if found.track is not None and (
+        found.track.stale or found.track.success_rate < MIN_SUCCESS_RATE
+    ):
+        return f"pml capabilities show {found.name}  # its code, to be looked at and sent"
     if found.type is Found.CAPABILITY:
         needed = [parameter.name for parameter in found.parameters if parameter.required]
         words = ["pml", "execute", "--intent", found.name]

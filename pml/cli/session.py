@@ -61,6 +61,13 @@ async def opened_store(data_dir: Path | None) -> "AsyncIterator[Store]":
         yield store
 
 
+async def list_servers(bench: "Workbench") -> None:
+    """Ask the servers that were never listed for their tools, so that search knows them."""
+    names = bench.upstreams.names
+    listed = (await bench.store.tool_schemas.catalog(names)).servers
+    await bench.upstreams.connect([name for name in names if name not in listed])
+
+
 def configured(
     *, config: Path | None = None, permissions: Path | None = None, data_dir: Path | None = None
 ) -> "Settings":

@@ -2,6 +2,7 @@
 
 import shlex
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +36,7 @@ CAPABILITY = Discovered(
         CapabilityParameter(name="repository", required=True),
         CapabilityParameter(name="count", default=200, lifted=True),
     ),
-    track=Track(usage_count=3, success_rate=2 / 3, lifecycle=Lifecycle.CANDIDATE, stale=True),
+    track=Track(usage_count=6, success_rate=5 / 6, lifecycle=Lifecycle.CANDIDATE),
 )
 WORDS = st.text("ab _-{}'\"$.", min_size=1, max_size=30)
 
@@ -54,7 +55,7 @@ def test_a_result_says_how_it_is_called_how_it_did_and_why_it_stands_here() -> N
         " 1  capability report_history                                               0.97\n"
         "    report what happened\n"
         "    capabilities.report_history({ repository: string, count?: number = 200 })\n"
-        "    3 runs, 67% succeeded, candidate, stale: a tool has changed\n"
+        "    6 runs, 83% succeeded, candidate\n"
         '    why: ran for "report the history" (0.91 alike)\n'
         "    missing: repository"
     )
@@ -88,6 +89,26 @@ def test_a_tool_is_run_by_a_program_that_calls_it() -> None:
         'echo \'return await mcp.git.git_log({"repo_path": "..."})\' |\n'
         "  pml execute --intent '...' --code-file -"
     )
+
+
+@pytest.mark.parametrize(
+    "track",
+    [
+        Track(usage_count=6, success_rate=5 / 6, lifecycle=Lifecycle.VERIFIED, stale=True),
+        Track(usage_count=2, success_rate=0.5, lifecycle=Lifecycle.CANDIDATE),
+    ],
+)
+def test_what_would_not_run_by_itself_is_shown_and_not_run(track: Track) -> None:
+    doubted = msgspec.structs.replace(CAPABILITY, track=track)
+
+    assert command_for(doubted).startswith("pml capabilities show report_history")
+    assert ("stale: a tool has changed" in render_found([doubted], width=80)) is track.stale
+
+
+def test_past_the_end_is_not_nothing_at_all() -> None:
+    response = DiscoverResponse(results=(), total=18)
+
+    assert "18 results in all" in render_discovery(response, offset=500, brief=True, width=80)
 
 
 @given(st.lists(WORDS, unique=True))
