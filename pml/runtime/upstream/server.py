@@ -123,10 +123,10 @@ class Server:
     def _state(self, live: bool) -> ServerState:
         if self.config.disabled:
             return ServerState.DISABLED
+        if self._connecting is not None:  # before `live`: a session is not lost while it opens
+            return ServerState.CONNECTING
         if live:
             return ServerState.READY
-        if self._connecting is not None:
-            return ServerState.CONNECTING
         if self._failures:
             waits = self._retry_at > time.monotonic()
             return ServerState.BACKING_OFF if waits else ServerState.FAILED
