@@ -124,6 +124,17 @@ def _where(client: Client, machine: Machine) -> str:
     return text
 
 
+def _is_bound_to_here(entry: object) -> bool:
+    """Whether a server's command or folder is found from one folder only."""
+    if not isinstance(entry, dict):
+        return False
+    command, folder = str(entry.get("command", "")), str(entry.get("cwd", "/"))
+    elsewhere = ("/", "$")  # from the top, or from a variable
+    return ("/" in command and not command.startswith(elsewhere)) or not folder.startswith(
+        elsewhere
+    )
+
+
 def _lacks(settings: "Settings") -> Iterator[str]:
     """What somebody may miss in what was printed."""
     from pml.cli.foreign_servers import variables_of
@@ -133,7 +144,10 @@ def _lacks(settings: "Settings") -> Iterator[str]:
     if settings.config is None:
         yield "No mcp.json here, so PML reaches no servers: name one with --config FILE."
     else:
-        named += sorted(variables_of(servers_of(settings.config)))
+        servers = servers_of(settings.config)
+        named += sorted(variables_of(servers))
+        for name in filter(lambda name: _is_bound_to_here(servers[name]), servers):
+            yield f"Make the path of server {name!r} absolute: clients start PML elsewhere."
         if settings.permissions is None:
             yield "No permissions.yaml here, so every tool needs approval: see --permissions."
     if named:

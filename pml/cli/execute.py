@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pml.domain.capability import Capability
     from pml.domain.program import Program
     from pml.domain.response import ExecuteRequest, ExecuteResponse
+    from pml.serve.compose import Workbench
 
 STDIN = Path("-")
 
@@ -103,6 +104,7 @@ async def _execute(
     ) as bench:
         if request.code is None and request.dag is None:
             await list_servers(bench)
+            _tell_failures(bench)
         response = await bench.act.execute(request)
         if response.status != "success" or response.capability_id is None:
             return response, None
@@ -225,7 +227,11 @@ async def _checked(source: str, config: Path, data_dir: Path | None) -> "Program
     """The program against what its servers offer; one that fails is named on stderr."""
     async with opened(config=config, data_dir=data_dir) as bench:
         program = await bench.act.analyse(source)
-        for server in bench.upstreams.status():
-            if server.error:
-                note(f"pml: server {server.name!r}: {server.error}")
+        _tell_failures(bench)
         return program
+
+
+def _tell_failures(bench: "Workbench") -> None:
+    for server in bench.upstreams.status():
+        if server.error:
+            note(f"pml: server {server.name!r}: {server.error}")

@@ -93,6 +93,26 @@ def test_a_variable_that_a_server_needs_is_named(pml: RunPml, workspace: Path) -
     assert "the client has to set them: MY_TOKEN." in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"command": "bin/server"}, True),
+        ({"command": "uvx", "cwd": "src"}, True),
+        ({"command": "uvx", "cwd": "/src"}, False),
+        ({"command": "/bin/server"}, False),
+        ({"url": "https://x.example/mcp"}, False),
+    ],
+)
+def test_a_path_that_holds_only_here_is_told(
+    pml: RunPml, workspace: Path, entry: dict[str, str], told: bool
+) -> None:
+    (workspace / "mcp.json").write_text(json.dumps({"mcpServers": {"x": entry}}))
+
+    done = pml("client-config", "claude-desktop")
+
+    assert ("Make the path of server 'x' absolute" in done.stderr) is told
+
+
 def test_a_folder_without_servers_is_told(pml: RunPml, workspace: Path) -> None:
     (workspace / "mcp.json").unlink()
 
