@@ -138,6 +138,20 @@ def test_vectors_find_what_shares_no_word() -> None:
     assert hits[0].reasons == ("meaning 1.00 alike",)
 
 
+def test_other_vectors_stay_where_one_is_forgotten() -> None:
+    index = index_of([tool("s:first"), tool("s:middle"), tool("s:last")])
+    index.put_vectors(
+        {
+            "tool:s:first": np.array([1, 0, 0], np.float32),
+            "tool:s:middle": np.array([0, 1, 0], np.float32),
+            "tool:s:last": np.array([0, 0, 1], np.float32),
+        }
+    )
+    index.remove(Found.TOOL, "s:first")
+    hits = index.rank("unknown", vector=np.array([0.2, 0.5, 0.8], np.float32)).hits
+    assert [hit.id for hit in hits] == ["s:last", "s:middle"]
+
+
 def test_a_vector_of_another_dimension_is_refused() -> None:
     index = index_of([tool("fs:read"), tool("fs:write")])
     index.put_vectors({"tool:fs:read": np.array([1, 0], np.float32)})
