@@ -24,7 +24,9 @@ from pml.domain.record import JsonText
 from pml.domain.response import ExecuteRequest
 from pml.domain.run import Outcome, Returned, Run, RunProgram, RunState
 from pml.domain.tools import Tool
-from pml.loop.act import Act, Entropy
+from pml.loop.act import Act
+from pml.loop.library import Library
+from pml.loop.under_way import Entropy
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
 from pml.store.database import Database
@@ -78,9 +80,11 @@ async def calls_per_s(store: Store, pool: SandboxPool) -> float:
     """Calls of all programs over the wall time of all."""
     await pool.warm()
     await store.tool_schemas.replace("here", (ECHO,))
+    servers = InProcess()
     act = Act(
         store=store,
-        servers=InProcess(),
+        library=Library(store, servers, clock=time.monotonic),
+        servers=servers,
         sandboxes=pool,
         permissions=AllWrites(),
         entropy=Entropy(now_ms=now_ms, run_id=lambda: str(uuid.uuid4()), seed=lambda: 1),
@@ -88,6 +92,7 @@ async def calls_per_s(store: Store, pool: SandboxPool) -> float:
         user_id="local",
         owner="bench",
         emit=lambda _: None,
+        places=asyncio.Semaphore(PROGRAMS),
     )
     request = ExecuteRequest(intent="echo many times", code=CODE, timeout_ms=120_000)
     started = time.perf_counter()
