@@ -76,16 +76,17 @@ def _preview(value: object) -> str:
 
 
 class Progress:
-    """Writes each event as a line to ``write``; time counts from each run's first event."""
+    """Writes each event as a line to ``write``; time counts from each run's first event.
+
+    Runs may be told side by side: a capability that code calls is a run of its own.
+    """
 
     def __init__(self, write: Callable[[str], None], *, width: int) -> None:
         self._write = write
         self._width = width
-        self._run_id: str | None = None
-        self._started_at_ms = 0
+        self._started_at_ms: dict[str, int] = {}
 
     def __call__(self, event: Event) -> None:
         """Write one event."""
-        if event.run_id != self._run_id:
-            self._run_id, self._started_at_ms = event.run_id, event.at_ms
-        self._write(render_event(event, started_at_ms=self._started_at_ms, width=self._width))
+        started_at_ms = self._started_at_ms.setdefault(event.run_id, event.at_ms)
+        self._write(render_event(event, started_at_ms=started_at_ms, width=self._width))

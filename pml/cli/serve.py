@@ -50,7 +50,7 @@ def serve(
 ) -> None:
     """Offer PML to agents at http://HOST:PORT/mcp until Ctrl-C.
 
-    Requests are logged from PML_LOG=debug on.
+    What goes wrong is logged to stderr; PML_LOG=debug says more.
     """
     from pml.serve.http import serve_http
 

@@ -188,6 +188,16 @@ def test_events_count_from_the_start_of_the_run() -> None:
     assert all(len(line) <= 60 for line in lines)
 
 
+def test_a_run_within_a_run_does_not_turn_its_clock_back() -> None:
+    lines: list[str] = []
+    progress = Progress(lines.append, width=60)
+
+    for run_id, at_ms in (("parent", 1_000), ("child", 1_010), ("parent", 1_030)):
+        progress(TaskStart(run_id=run_id, at_ms=at_ms, task_id="n1", tool="fs:stat"))
+
+    assert [line.split(" ms")[0].strip() for line in lines] == ["0", "0", "30"]
+
+
 @given(text=st.text(), width=st.integers(3, 50))
 def test_shortened_text_is_one_line_that_fits(text: str, width: int) -> None:
     short = shorten(text, width)
