@@ -7,7 +7,7 @@ from pml.analysis.functions import method_of, receiver_of
 from pml.analysis.graph import Form, Point, Role
 from pml.analysis.parallel import Parallel
 from pml.analysis.scope import pattern_names
-from pml.analysis.syntax import FUNCTIONS, MEMBERS, Syntax, bare
+from pml.analysis.syntax import FUNCTIONS, MEMBERS, Syntax, bare, first_offset
 from pml.analysis.walk import NOTHING, Running
 
 _SHORT_CIRCUITS = {"&&": "true", "||": "false", "??": "false"}
@@ -88,7 +88,7 @@ class Expressions(Parallel):
             form=form,
             syntax=node,
             label=label,
-            at=(node.start, condition.end),
+            at=(first_offset(node), condition.end),
             order=(condition.end, 1),
             guards=guards,
         )

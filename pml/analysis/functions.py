@@ -1,5 +1,6 @@
 """Which function a call runs, and what its parameters then hold."""
 
+from pml.analysis.literals import string_value
 from pml.analysis.scope import Binding, Definition, Into, Path, Scopes, parameters, pattern_names
 from pml.analysis.syntax import FUNCTIONS, Source, Syntax, bare, wrapped
 
@@ -36,9 +37,11 @@ def method_of(source: Source, call: Syntax) -> str | None:
     """The name of the method that ``x.name(...)`` calls; None for other calls."""
     callee = call.get("function")
     callee = bare(callee) if callee is not None else None
-    if callee is None or callee.kind != "member_expression" or "property" not in callee.fields:
+    if callee is None:
         return None
-    return source.name(callee["property"])
+    if callee.kind == "subscript_expression" and "index" in callee.fields:
+        return string_value(source, bare(callee["index"]))
+    return source.name(callee["property"]) if "property" in callee.fields else None
 
 
 def receiver_of(call: Syntax) -> Syntax:

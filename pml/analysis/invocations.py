@@ -130,5 +130,5 @@ class Invocations(Walk):
         if not arguments or arguments[0] not in self.live:
             return False
         node = bare(arguments[0])
-        site = self.calls.by_node.get(node)
+        site = self.calls.by_node.get(node) or self.calls.by_node.get(arguments[0])
         return site is not None or self.functions.known(node) in self.live.functions

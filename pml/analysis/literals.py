@@ -120,5 +120,8 @@ def clause_outcome(source: Source, clause: Syntax) -> str:
     """The outcome that a clause of a switch stands for: ``case:x`` or ``default``."""
     if clause.kind == "switch_default":
         return "default"
-    text = string_value(source, bare(clause["value"]))
-    return f"case:{source.text(clause['value']) if text is None else text}"
+    value = literal(source, clause["value"])
+    if isinstance(value, str):
+        return f"case:{value}"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"case:{value!r}" if is_number else f"case:{source.text(clause['value'])}"

@@ -11,7 +11,7 @@ from pml.analysis.calls import Calls
 from pml.analysis.functions import method_of
 from pml.analysis.literals import key_name
 from pml.analysis.scope import Scopes, pattern_names
-from pml.analysis.syntax import FUNCTIONS, Source, Syntax, wrapped
+from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, wrapped
 
 _LEAVING = ("return_statement", "throw_statement", "break_statement", "continue_statement")
 
@@ -87,7 +87,7 @@ class Live:
                 pattern = parent[names]
         if parent.kind == "arguments" and parent.parent is not None:
             callee = parent.parent.get("function")
-            if callee is not None and callee.kind == "member_expression":
+            if callee is not None and callee.kind in MEMBERS:
                 pattern = callee["object"]
         if pattern is None:
             return

@@ -106,7 +106,10 @@ class Tracer:
 
     def _made_of(self, nodes: list[Syntax]) -> Origins:
         """Pure code over several values."""
-        return _inexact(o for node in nodes for o in self._at(node, (), None))
+        found: list[Origin] = []
+        for node in nodes:  # no generator: its frames would count towards the depth
+            found += self._at(node, (), None)
+        return _inexact(found)
 
     def _either(self, nodes: list[Syntax], path: Path, text: str | None) -> Origins:
         found = _once(o for node in nodes for o in self._at(node, path, text))

@@ -3,7 +3,7 @@
 from pml.analysis.functions import arguments_of, method_of, receiver_of
 from pml.analysis.graph import Form, Point, Role, Way
 from pml.analysis.invocations import Invocations
-from pml.analysis.syntax import Syntax, bare
+from pml.analysis.syntax import Syntax, bare, first_offset
 from pml.analysis.walk import NOTHING, Running
 
 COMBINATORS = frozenset({"all", "allSettled", "race", "any"})
@@ -41,7 +41,7 @@ class Parallel(Invocations):
         """Every element is a branch of its own; the value waits for all of them to meet."""
         argument = bare(arguments_of(call)[0])
         name = method_of(self.source, call) or ""
-        at = (call.start, call.end)
+        at = (first_offset(call), call.end)
         fork = Point(Role.FORK, Form.COMBINATOR, call, name, at, (argument.start, 0))
         join = Point(Role.JOIN, Form.COMBINATOR, call, name, at, (call.end, 0))
         self.joins[fork] = join
@@ -77,7 +77,7 @@ class Parallel(Invocations):
         running = self.values(arguments[1:])
         method = method_of(self.source, call)
         label = f"{self.source.text(receiver_of(call))}.{method}"
-        at = (call.start, arguments[0].start)
+        at = (first_offset(call), arguments[0].start)
         loop = Point(Role.LOOP, Form.CALLBACK, call, label, at, (arguments[0].start, 0))
         head = self.point(loop)
         first = len(self.graph.points)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from pml.analysis.literals import key_name
-from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax
+from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax, bare
 
 
 class Into(Enum):
@@ -52,9 +52,10 @@ class Binding:
     def function(self) -> Syntax | None:
         """The function that the name always stands for, if it does."""
         strong = [d for d in self.definitions if not d.weak]
-        if len(strong) == 1 and not strong[0].path and strong[0].value.kind in FUNCTIONS:
-            return strong[0].value
-        return None
+        if len(strong) != 1 or strong[0].path:
+            return None
+        value = bare(strong[0].value)
+        return value if value.kind in FUNCTIONS else None
 
 
 _BLOCKS = frozenset(
@@ -229,12 +230,12 @@ class Scopes:
         """``list.push(x)`` adds to what ``list`` holds."""
         callee = call.get("function")
         arguments = call.get("arguments")
-        if callee is None or arguments is None or callee.kind != "member_expression":
+        if callee is None or arguments is None or callee.kind not in MEMBERS:
             return
-        owner, member = callee.get("object"), callee.get("property")
-        if owner is None or member is None or owner.kind != "identifier":
+        owner, member = callee["object"], callee.get("property") or callee.get("index")
+        if owner.kind != "identifier" or member is None or member.kind == "identifier":
             return
-        if self.source.text(member) not in _ADDING_METHODS:
+        if key_name(self.source, member) not in _ADDING_METHODS:
             return
         binding = self.lookup(self.source.name(owner), owner)
         if binding is not None and arguments.kind == "arguments":

@@ -238,6 +238,15 @@ def wrapped(node: Syntax) -> Syntax:
     return node
 
 
+def first_offset(node: Syntax) -> int:
+    """Where the node starts, not counting parentheses: they must not change an order."""
+    while node.children and (
+        node.kind == "parenthesized_expression" or node.children[0].start == node.start
+    ):
+        node = node.children[0]
+    return node.start
+
+
 def function_of(node: Syntax) -> Syntax:
     """The innermost function around the node, or the program."""
     for outer in node.ancestors():

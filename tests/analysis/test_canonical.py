@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pml.analysis.analyse import analyse
+from pml.domain.structure import Task
 from pml.domain.tools import Catalog, Tool
-from tests.analysis.programs import EPIC_10, ONE_OF_EACH, program
+from tests.analysis.programs import EPIC_10, ONE_OF_EACH, control, program
 from tests.analysis.rewrites import OTHER, SAME, Dice, Rewrite
 from tests.oracle.compare import CATALOG as ORACLE
 from tests.oracle.programs import case
@@ -167,6 +168,22 @@ def test_a_rewritten_program_is_the_same_procedure(
     """A law: renamed, reformatted, keys in another order, other literals."""
     source = case(program_seed).source
     assert hashed(rewritten(source, ways, seed)) == hashed(source) != ""
+
+
+@given(seeds, rewrites, seeds)
+def test_the_same_procedure_has_the_same_structure(
+    program_seed: int, ways: list[Rewrite], seed: int
+) -> None:
+    """A law: a trace of one fits the structure of the other, which is the one that is kept."""
+    source = case(program_seed).source
+    again = rewritten(source, ways, seed)
+    assert nodes_and_control(again) == nodes_and_control(source)
+
+
+def nodes_and_control(source: str) -> object:
+    structure = analyse(source, ORACLE).structure
+    nodes = [(type(n), n.id, n.tool if isinstance(n, Task) else "") for n in structure.nodes]
+    return nodes, control(structure), structure.layers
 
 
 @given(seeds, st.sampled_from(OTHER), rewrites, seeds)

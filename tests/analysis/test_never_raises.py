@@ -8,7 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pml.analysis.analyse import references
-from pml.analysis.parameters import bind
+from pml.analysis.kept import new_capability
+from pml.analysis.parameters import bind, bind_capability
+from pml.analysis.signature import capability_signature
 from pml.analysis.syntax import Source
 from pml.domain.program import Program
 from pml.domain.record import decode, encode
@@ -47,8 +49,16 @@ def check(source: str) -> None:
     names = [node.id for node in analysed.structure.nodes]
     assert len(set(names)) == len(names)
     assert set(analysed.structure.locations) == set(names)
+    assert bool(analysed.canonical_hash) == (not analysed.errors)
+    if analysed.errors:
+        assert analysed.parameters == ()
+    names = [parameter.name for parameter in analysed.parameters]
+    assert len(set(names)) == len(names)
     references(source)
     bind(analysed, {"path": 1})
+    bind_capability(analysed.parameters, {"path": 1})
+    new_capability(analysed, intent=source)
+    capability_signature("x", analysed.parameters)
 
 
 @given(st.text())
@@ -68,3 +78,36 @@ def test_random_words_never_raise(source: str) -> None:
 def test_mutated_programs_never_raise(block: int) -> None:
     for seed in range(block * 60, block * 60 + 60):
         check(mutated(seed))
+
+
+@pytest.mark.parametrize(
+    "deep",
+    [
+        "(" * 90 + "x" + ")" * 90,
+        "[" * 90 + "x" + "]" * 90,
+        "{ a: " * 90 + "x" + " }" * 90,
+        "x" + ".y(1)" * 90,
+        "x" + "?.['y']" * 180,
+        "1 + " * 180 + "x",
+        "`${" * 90 + "x" + "}`" * 90,
+        "!" * 180 + "x",
+        "(() => " * 80 + "x" + ")" * 80,
+        "f(" * 90 + "x" + ")" * 90,
+    ],
+)
+def test_what_is_nested_as_deep_as_allowed_is_analysed_to_the_end(deep: str) -> None:
+    """The canonical form, too, recurses with the tree."""
+    analysed = program(f"await mcp.s.a({{ v: 1, w: {deep} }})")
+    assert analysed.errors == ()
+    assert not isinstance(new_capability(analysed, intent="x"), str)
+
+
+def test_a_program_of_two_thousand_lines_is_analysed_whole() -> None:
+    """Within the timeout of a test, which a pairwise comparison would pass."""
+    lines = "\n".join(
+        f"const v{n} = await mcp.s.a({{ x: {n}, y: v{n - 1} }});" for n in range(1, 2_000)
+    )
+    analysed = program(f"const v0 = 1;\n{lines}")
+    assert analysed.errors == ()
+    assert len(analysed.parameters) == 2_000
+    assert [p.name for p in analysed.parameters][-1] == "x_1999"
