@@ -21,9 +21,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pml.domain.limits import Limits
 from pml.errors import ConfigError
 from pml.runtime.upstream.status import ServerStatus
-from pml.serve.compose import Settings, Workbench, workbench
+from pml.serve.compose import Settings, workbench
 from pml.serve.endpoint import Endpoint
 from pml.serve.guard import BODY_S, Allowed, Guard
+from pml.serve.ready import get_ready
 from pml.serve.signals import stop_signal
 
 MAX_SESSIONS = 1_000
@@ -105,6 +106,9 @@ async def listening(app: HttpApp, listener: socket.socket) -> AsyncIterator[None
         timeout_graceful_shutdown=GRACE_S,
         server_header=False,
     )
+    # Else the kernel holds the second part of each answer back for 40 ms (Nagle's algorithm);
+    # asyncio sees to it only for sockets that it has made itself.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     server, ready = _Uvicorn(config), asyncio.Event()
 
     async def serve() -> None:  # in one task, from which the sessions are entered and left
@@ -151,7 +155,7 @@ async def serve_http(
         port = listener.getsockname()[1]
         allowed = Allowed.at(host, port, hosts=allowed_hosts, origins=allowed_origins)
         async with workbench(settings) as bench:
-            learning = asyncio.create_task(_get_ready(bench))
+            loading = asyncio.create_task(get_ready(bench))
             endpoint = Endpoint(bench, limits=settings.limits)
             app = http_app(
                 endpoint,
@@ -163,13 +167,7 @@ async def serve_http(
                 async with listening(app, listener):
                     announce(f"http://{_in_url(host)}:{port}/mcp")
                     await stop.wait()
-            learning.cancel()
-
-
-async def _get_ready(bench: Workbench) -> None:
-    """Connect the servers and load what is known, while requests are answered already."""
-    bench.upstreams.connect_soon(bench.upstreams.names)
-    await bench.library.refresh()
+            loading.cancel()
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from pml.domain.limits import Limits
 from pml.runtime.upstream.framing import LineSplitter, OverlongLine
 from pml.serve.compose import Settings, workbench
 from pml.serve.endpoint import Endpoint
+from pml.serve.ready import get_ready
 from pml.serve.signals import stop_signal
 
 _CHUNK_BYTES = 65_536
@@ -47,11 +48,12 @@ async def serve_stdio(settings: Settings) -> None:
     """
     with _wire() as (source, sink), stop_signal() as stop:
         async with workbench(settings) as bench:
-            bench.upstreams.connect_soon(bench.upstreams.names)
+            loading = asyncio.create_task(get_ready(bench))
             endpoint = Endpoint(bench, limits=settings.limits)
             serving = asyncio.create_task(serve_pipes(endpoint, source, sink, settings.limits))
             stopping = asyncio.create_task(stop.wait())
             await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            loading.cancel()
             await endpoint.close()
             serving.cancel()
             stopping.cancel()
