@@ -101,6 +101,8 @@ async def _whole_result(run_id: str | None, task: str, data_dir: Path | None) ->
 
 
 PAGE_CHARS = 100_000
+LOOK_BACK = 200
+"""Runs among which the latest is searched that is not a part of another."""
 
 
 async def _run(store: "Store", run_id: str | None) -> "Run":
@@ -108,7 +110,7 @@ async def _run(store: "Store", run_id: str | None) -> "Run":
 
     if run_id is not None:
         return await store.runs.get(run_id)
-    latest = await store.runs.recent(1)
+    latest = await store.runs.recent(LOOK_BACK)
     if not latest:
         raise NotFoundError("run", "latest", "nothing has run yet; `pml demo` runs something")
-    return latest[0]
+    return next((run for run in latest if run.parent_run_id is None), latest[0])

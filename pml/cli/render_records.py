@@ -17,8 +17,13 @@ def render_runs(runs: Sequence[Run], *, width: int) -> str:
     """One run per line, the latest first; without year and seconds, to leave the intent room."""
     if not runs:
         return "No runs.  `pml demo` makes one; `pml execute --help` shows how to make your own."
-    rows = [(run.id, run.state.value, moment(run.created_at_ms)[5:16], run.intent) for run in runs]
+    rows = [(run.id, run.state.value, moment(run.created_at_ms)[5:16], _why(run)) for run in runs]
     return table(("run", "state", "started", "intent"), rows, width=width)
+
+
+def _why(run: Run) -> str:
+    """The intent, and of a nested run in which it ran."""
+    return run.intent if run.parent_run_id is None else f"in {run.parent_run_id[:8]}: {run.intent}"
 
 
 def render_tools(tools: Sequence[tuple[Tool, Permission]], *, width: int) -> str:

@@ -138,6 +138,21 @@ def test_capabilities_are_listed_shown_and_renamed(pml: RunPml) -> None:
         assert part in page.stdout
 
 
+def test_a_capability_that_code_calls_is_told_within_its_run(pml: RunPml) -> None:
+    code = "return 'bark: ' + await mcp.fixture.echo({ text: args.dog });"
+    learned = learn(pml, "let the dog bark", code, {"dog": "Rex"})
+    outer = f"return (await capabilities.{learned.name}({{ dog: 'Bo' }})).toUpperCase();"
+
+    done = pml("execute", "--intent", "bark loudly", "--code-file", "-", stdin=outer)
+    latest = pml("trace")
+    listed = pml("runs", "--limit", "2")
+
+    assert '"BARK: BO"' in done.stdout
+    assert "intent: bark loudly" in latest.stdout
+    parent = latest.stdout.split()[1]
+    assert f"in {parent[:8]}: " in listed.stdout
+
+
 def test_a_capability_that_never_succeeded_is_listed_only_with_all(pml: RunPml) -> None:
     code = "await mcp.fixture.echo({ text: 'x' }); throw new Error('never');"
     pml("execute", "--intent", "fail on purpose", "--code-file", "-", stdin=code)
