@@ -6,6 +6,8 @@ splice.
 
 from dataclasses import dataclass
 
+import msgspec
+
 from pml.analysis.arguments import Arguments
 from pml.analysis.calls import Calls, Kind, Site
 from pml.analysis.canonical import canonical_hash
@@ -20,9 +22,9 @@ from pml.analysis.diagnose import (
 from pml.analysis.early import report_early_errors
 from pml.analysis.edges import Drawn, draw
 from pml.analysis.functions import Functions
-from pml.analysis.graph import Point, Role
-from pml.analysis.inputs import inputs
-from pml.analysis.lifting import lift, passed
+from pml.analysis.graph import Graph, Point, Role
+from pml.analysis.inputs import Inputs, inputs
+from pml.analysis.lifting import Lifted, lift, passed
 from pml.analysis.live import Live
 from pml.analysis.origins import Tracer
 from pml.analysis.parameters import parameters_of
@@ -39,6 +41,7 @@ from pml.domain.structure import (
     Argument,
     CapabilityCall,
     Decision,
+    Edge,
     Fork,
     Join,
     Location,
@@ -186,12 +189,8 @@ def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Prog
     given = {site: arguments.of(site) for site in calls.sites}
     report_calls(source, calls, catalog, given, report)
     report_flow(flow.unreachable, flow.unawaited(), report)
-    provided = dataflow_edges(arguments.flows, ids, catalog)
-    known = {(edge.source, edge.target) for edge in provided}
-    provided += schema_edges(flow.graph, catalog, known)
+    provided = _provided(arguments, ids, catalog, flow.graph, drawn)
     read_inputs = inputs(source, scopes)
-    place = {point.id: index for index, point in enumerate(drawn.points)}
-    provided.sort(key=lambda edge: (place[edge.target], place[edge.source]))
     structure = StaticStructure(
         nodes=tuple(_node(point, given, catalog) for point in drawn.points),
         edges=(*drawn.edges, *provided),
@@ -202,25 +201,42 @@ def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Prog
         locations=_locations(source, drawn),
     )
     found = tuple(errors_first(report.found))
-    failed = any(diagnostic.severity is Severity.ERROR for diagnostic in found)
-    if failed:
-        return Program(source=text, structure=structure, instrumented="", diagnostics=found)
-    known_ids = {
-        site.handle.name: capability_id(site, catalog)
-        for site in calls.sites
-        if site.handle.kind is Kind.CAPABILITY and site.handle.name is not None
-    }
+    program = Program(source=text, structure=structure, instrumented="", diagnostics=found)
+    if program.errors:
+        return program
     values = passed(source, calls)
     lifted = lift(source, scopes, calls, values, read_inputs.names)
-    return Program(
-        source=text,
-        structure=structure,
+    return msgspec.structs.replace(
+        program,
         instrumented=instrument(source, calls, drawn.points, lifted),
-        diagnostics=found,
         parameters=parameters_of(read_inputs, lifted, values, tracer, catalog),
-        canonical_hash=canonical_hash(
-            source, scopes, calls, read=read_inputs, lifted=lifted, capability_ids=known_ids
-        ),
+        canonical_hash=_hash(read, read_inputs, lifted, catalog),
+    )
+
+
+def _provided(
+    arguments: Arguments, ids: dict[Site, str], catalog: Catalog, graph: Graph, drawn: Drawn
+) -> list[Edge]:
+    """The ``provides`` edges in the order of what they lead to."""
+    found = dataflow_edges(arguments.flows, ids, catalog)
+    found += schema_edges(graph, catalog, {(edge.source, edge.target) for edge in found})
+    place = {point.id: index for index, point in enumerate(drawn.points)}
+    return sorted(found, key=lambda edge: (place[edge.target], place[edge.source]))
+
+
+def _hash(read: _Read, read_inputs: Inputs, lifted: tuple[Lifted, ...], catalog: Catalog) -> str:
+    ids = {
+        site.handle.name: capability_id(site, catalog)
+        for site in read.calls.sites
+        if site.handle.kind is Kind.CAPABILITY and site.handle.name is not None
+    }
+    return canonical_hash(
+        read.source,
+        read.scopes,
+        read.calls,
+        read=read_inputs,
+        lifted=lifted,
+        capability_ids=ids,
     )
 
 

@@ -24,17 +24,16 @@ that do the same in different ways stay different: the form is sound, not comple
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from pml.analysis.calls import Calls, Kind
-from pml.analysis.escapes import code_units
 from pml.analysis.inputs import Inputs
 from pml.analysis.lifting import Lifted
-from pml.analysis.literals import number_value
+from pml.analysis.numbered import Numbered
 from pml.analysis.purity import impure_nodes
-from pml.analysis.scope import Binding, Scopes, pattern_names
+from pml.analysis.scope import Scopes, pattern_names
+from pml.analysis.spelling import ends_chain, fragment, number_text, static_key, static_text
 from pml.analysis.syntax import MEMBERS, Source, Syntax, bare
 
 _VERSION = "pml canonical form 1"
@@ -58,7 +57,6 @@ _OF_TYPES = {
 }
 """Tokens that say nothing at run time, or nothing that the children do not say."""
 _MEMBER_DEFINITIONS = frozenset({"method_definition", "public_field_definition"})
-_CHAIN = MEMBERS | {"call_expression"}
 _WRITING = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
 
 
@@ -77,8 +75,8 @@ def canonical_hash(
     return hashlib.sha256("\n".join((_VERSION, *form.parts)).encode()).hexdigest()
 
 
-class _Form:
-    """Writes the form as parts, each on a line of its own; texts are JSON, so on one line."""
+class _Form(Numbered):
+    """Writes every construct, the ones that need no care as they stand."""
 
     def __init__(
         self,
@@ -90,23 +88,18 @@ class _Form:
         lifted: tuple[Lifted, ...],
         capability_ids: Mapping[str, str],
     ) -> None:
-        self.parts: list[str] = []
-        self._source = source
-        self._scopes = scopes
+        super().__init__(source, scopes)
         self._calls = calls
         self._lifted = {one.node for one in lifted}
         self._inputs = {} if read.whole else read.places
         self._split = _writes_an_input(source, self._inputs)
         self._capability_ids = capability_ids
         self._impure = impure_nodes(source, calls)
-        self._numbers: dict[Binding, int] = {}
-        self._parameters: dict[str | Syntax, int] = {}
-        self._labels: list[str] = []
 
     def visit(self, node: Syntax) -> None:
         """Write one node."""
         if node in self._lifted:
-            self._parameter(node)
+            self.parameter(node)
             return
         node = bare(node)
         if node in self._inputs:
@@ -122,7 +115,7 @@ class _Form:
         """Kind, tokens and children as they stand."""
         dropped = _OF_TYPES.get(node.kind, ())
         kept = [token for token in node.tokens if token not in dropped]
-        self._open(_SAME_KIND.get(node.kind, node.kind), *kept)
+        self.open(_SAME_KIND.get(node.kind, node.kind), *kept)
         roles = {id(child): role for role, child in node.fields.items()}
         for child in node.children:
             if child.kind == "empty_statement" and node.kind in _LISTS:
@@ -136,7 +129,7 @@ class _Form:
                 self._defined(node, child)
             else:
                 self.visit(child)
-        self._close()
+        self.close()
 
     def _defined(self, node: Syntax, name: Syntax) -> None:
         """The key of a method or field; in a class a computed one stays so."""
@@ -146,111 +139,58 @@ class _Form:
         else:
             self._key(name)
 
-    def _open(self, *words: str) -> None:
-        self.parts.append("(" + " ".join(words))
-
-    def _close(self) -> None:
-        self.parts.append(")")
-
-    def _text(self, what: str, text: str) -> None:
-        self.parts.append(f"{what} {json.dumps(text)}")
-
-    # Names
-
-    def _parameter(self, key: str | Syntax, how: str = "") -> None:
-        number = self._parameters.setdefault(key, len(self._parameters))
-        self.parts.append(f"parameter{how} {number}")
-
     def _read(self, node: Syntax) -> None:
         """An input; as a variable and as ``args.x`` the same, unless the program sets one."""
         is_member = node.kind in MEMBERS
         how = (" of args" if is_member else " variable") if self._split else ""
         if is_member or node.kind == "identifier":
-            self._parameter(self._inputs[node], how)
+            self.parameter(self._inputs[node], how)
         elif node.kind == "shorthand_property_identifier":
-            self._open("pair")
-            self._text("key", self._source.name(node))
-            self._parameter(self._inputs[node], how)
-            self._close()
+            self.open("pair")
+            self.text("key", self.source.name(node))
+            self.parameter(self._inputs[node], how)
+            self.close()
         else:
             self._pattern_pair(node)
 
-    def _name(self, node: Syntax) -> None:
-        binding = self._scopes.targets.get(node) or self._scopes.binding(node)
-        if binding is None:
-            self._text("free", self._source.name(node))
-        elif binding.kind == "enum":
-            self._text("member", binding.name)  # its name is its key
-        else:
-            number = self._numbers.setdefault(binding, len(self._numbers))
-            self.parts.append(f"name {number}")
-
     def _labelled(self, node: Syntax) -> None:
-        self._labels.append(self._source.name(node["label"]))
-        self._open("labelled")
+        self.open("labelled")
+        self.labels.append(self.source.name(node["label"]))
         self.visit(node["body"])
-        self._close()
-        self._labels.pop()
-
-    def _label(self, node: Syntax) -> None:
-        name = self._source.name(node)
-        around = self._labels[::-1]
-        self._text("label", str(around.index(name)) if name in around else name)
+        self.labels.pop()
+        self.close()
 
     # Keys and members
 
     def _key(self, node: Syntax, owner: Kind | None = None) -> None:
         """A property's key: by the string that it is, or as an expression."""
-        name = self._static(node)
+        name = static_key(self.source, node)
         if name is None:
             self.visit(node)
         elif owner is Kind.CAPABILITY and name in self._capability_ids:
-            self._text("capability", self._capability_ids[name])
+            self.text("capability", self._capability_ids[name])
         else:
-            self._text("key", name)
-
-    def _static(self, key: Syntax) -> str | None:
-        """The name that a key surely has."""
-        node = bare(key)
-        if node.kind == "computed_property_name" and node.children:
-            name = self._static_text(bare(node.children[0]))
-            return None if name == "__proto__" else name
-        if node.kind in {"property_identifier", "shorthand_property_identifier", "identifier"} or (
-            node.kind == "shorthand_property_identifier_pattern"
-        ):
-            return self._source.name(node)
-        return self._static_text(node)
-
-    def _static_text(self, node: Syntax) -> str | None:
-        if node.kind == "number":
-            text = self._number_text(node)
-            return text if text.isdecimal() else None
-        if node.kind == "string" or (
-            node.kind == "template_string"
-            and all(child.kind != "template_substitution" for child in node.children)
-        ):
-            return self._fragment(node.start + 1, node.end - 1)
-        return None
+            self.text("key", name)
 
     def _member(self, node: Syntax) -> None:
         optional = "optional_chain" in node.fields or "?." in node.tokens
-        self._open("member", *["?."] * optional)
+        self.open("member", *["?."] * optional)
         self._owner(node["object"])
         key = node.get("property") or node.get("index")
         if key is None:
-            self._close()
+            self.close()
             return
         if key.kind == "private_property_identifier":
-            self._text("private", self._source.name(key))
+            self.text("private", self.source.name(key))
         elif node.kind == "member_expression":
-            self._key(key, self._kind_of(node, self._source.name(key)))
+            self._key(key, self._kind_of(node, self.source.name(key)))
         else:
-            name = self._static_text(bare(key))
+            name = static_text(self.source, bare(key))
             if name is None:
                 self.visit(key)
             else:
                 self._key(key, self._kind_of(node, name))
-        self._close()
+        self.close()
 
     def _kind_of(self, member: Syntax, name: str) -> Kind | None:
         if name not in self._capability_ids:
@@ -260,12 +200,12 @@ class _Form:
 
     def _owner(self, node: Syntax) -> None:
         """The object of a member or the function of a call: parentheses end its chain."""
-        if _ends_chain(node):
+        if ends_chain(node):
             self.parts.append("chain ends")
         self.visit(node)
 
     def _call(self, node: Syntax) -> None:
-        self._open(node.kind, *["?."] * ("optional_chain" in node.fields or "?." in node.tokens))
+        self.open(node.kind, *["?."] * ("optional_chain" in node.fields or "?." in node.tokens))
         self._owner(node.get("function") or node["constructor"])
         given = node.get("arguments")
         if given is not None and given.kind == "template_string":
@@ -273,87 +213,73 @@ class _Form:
         else:
             for child in given.children if given is not None else ():
                 self.visit(child)
-        self._close()
+        self.close()
 
     # Literals
 
-    def _fragment(self, start: int, end: int) -> str:
-        text = self._source.data[start:end].decode("utf-8", "replace")
-        return code_units(text.replace("\r\n", "\n"))
-
     def _string(self, node: Syntax) -> None:
-        self._text("string", self._fragment(node.start + 1, node.end - 1))
+        self.text("string", fragment(self.source, node.start + 1, node.end - 1))
 
     def _template(self, node: Syntax, *, tagged: bool = False) -> None:
         inside = [child for child in node.children if child.kind == "template_substitution"]
         if not inside and not tagged:
             self._string(node)
             return
-        self._open("template", *["tagged"] * tagged)
+        self.open("template", *["tagged"] * tagged)
         start = node.start + 1
         for end, after, child in (
             *((child.start, child.end, child) for child in inside),
             (node.end - 1, node.end, None),
         ):
             if tagged:  # the function may look at how it is spelled
-                raw = self._source.data[start:end].decode("utf-8", "replace")
-                self._text("raw", raw.replace("\r\n", "\n"))
+                raw = self.source.data[start:end].decode("utf-8", "replace")
+                self.text("raw", raw.replace("\r\n", "\n"))
             else:
-                self._text("string", self._fragment(start, end))
+                self.text("string", fragment(self.source, start, end))
             for inner in child.children if child is not None else ():
                 self.visit(inner)
             start = after
-        self._close()
+        self.close()
 
     def _number(self, node: Syntax) -> None:
-        self._text("number", self._number_text(node))
-
-    def _number_text(self, node: Syntax) -> str:
-        text = self._source.text(node).replace("_", "").lower()
-        try:
-            if text.endswith("n") and text[:2] != "0x":
-                return f"{int(text[:-1], 0)}n"
-            if text.endswith("n"):
-                return f"{int(text[2:-1], 16)}n"
-        except ValueError:  # too long to convert: as it is spelled
-            return text
-        value = number_value(text)
-        return text if value is None else repr(value)
+        self.text("number", number_text(self.source, node))
 
     def _spelled(self, node: Syntax) -> None:
-        self._text(node.kind, self._source.text(node))
+        self.text(node.kind, self.source.text(node))
 
     # Arrays and objects
 
     def _array(self, node: Syntax) -> None:
         last = node.children[-1].index + 1 if node.children else 0
-        self._open(node.kind, str(max(node.commas, last)))
+        self.open(node.kind, str(max(node.commas, last)))
         for child in node.children:
             self.parts.append(f"{child.index}:")
             self.visit(child)
-        self._close()
+        self.close()
 
     def _object(self, node: Syntax) -> None:
-        self._open("object")
+        self.open("object")
         for child in self._in_order(node.children):
             if child.kind == "pair":
                 self._pair(child)
             elif child.kind == "shorthand_property_identifier" and child not in self._inputs:
-                self._open("pair")
-                self._text("key", self._source.name(child))
-                self._name(child)
-                self._close()
+                self.open("pair")
+                self.text("key", self.source.name(child))
+                self.name(child)
+                self.close()
             else:
                 self.visit(child)
-        self._close()
+        self.close()
 
     def _pair(self, node: Syntax) -> None:
         key = node["key"]
-        sets_prototype = key.kind != "computed_property_name" and (self._static(key) == "__proto__")
-        self._open("prototype" if sets_prototype else "pair")
+        sets_prototype = key.kind != "computed_property_name" and (
+            static_key(self.source, key) == "__proto__"
+        )
+        self.open("prototype" if sets_prototype else "pair")
         self._key(key)
         self.visit(node["value"])
-        self._close()
+        self.close()
 
     def _in_order(self, members: list[Syntax]) -> list[Syntax]:
         """By key where the order cannot matter, else as they stand."""
@@ -363,7 +289,7 @@ class _Form:
             if child in self._impure or key is None:
                 return members
             is_named = child.kind in {"pair", "shorthand_property_identifier"}
-            name = self._static(key) if is_named else None
+            name = static_key(self.source, key) if is_named else None
             if name is None or name == "__proto__" or name in by_name:
                 return members
             by_name[name] = child
@@ -372,38 +298,38 @@ class _Form:
     # Patterns and functions
 
     def _object_pattern(self, node: Syntax) -> None:
-        self._open("object pattern")
+        self.open("object pattern")
         for child in node.children:
             if child.kind == "rest_pattern":
                 self._plain(child)
             else:
                 self._pattern_pair(child)
-        self._close()
+        self.close()
 
     def _pattern_pair(self, node: Syntax) -> None:
         """``{ a }``, ``{ a = 1 }`` and ``{ a: b }`` alike: key, then target."""
         key = node.get("key") or node.get("left") or node
-        self._open("pair")
+        self.open("pair")
         if node in self._inputs:
-            self._parameter(self._inputs[node])
+            self.parameter(self._inputs[node])
         else:
             self._key(key, self._handed(node))
         if node.kind == "shorthand_property_identifier_pattern":
-            self._name(node)
+            self.name(node)
         else:
             self.visit(node["value"]) if node.kind == "pair_pattern" else self._plain(node)
-        self._close()
+        self.close()
 
     def _handed(self, pair: Syntax) -> Kind | None:
         """What kind of thing a pattern takes out here."""
         if not self._capability_ids:
             return None
-        targets = [target for target, _path, _default in pattern_names(self._source, pair)]
+        targets = [target for target, _path, _default in pattern_names(self.source, pair)]
         handle = self._calls.named(targets[0]) if targets else None
         return None if handle is None else handle.kind
 
     def _parameters_of(self, node: Syntax) -> None:
-        self._open("parameters")
+        self.open("parameters")
         for child in node.children:
             pattern = child.get("pattern")
             if pattern is not None and pattern.kind == "this":
@@ -411,39 +337,39 @@ class _Form:
             if pattern is not None and pattern.start > child.start:
                 self.parts.append("and property")  # `private x` in a constructor
             self.visit(child)
-        self._close()
+        self.close()
 
     def _parameter_of(self, node: Syntax) -> None:
         pattern, default = node.get("pattern"), node.get("value")
         if pattern is None or default is None:
             self.visit(pattern) if pattern is not None else self._plain(node)
             return
-        self._open("assignment_pattern", "=")
+        self.open("assignment_pattern", "=")
         for role, child in (("left", pattern), ("right", default)):
             self.parts.append(f"{role}:")
             self.visit(child)
-        self._close()
+        self.close()
 
     def _arrow(self, node: Syntax) -> None:
-        self._open("arrow_function", *(t for t in node.tokens if t == "async"))
+        self.open("arrow_function", *(t for t in node.tokens if t == "async"))
         single = node.get("parameter")
         if single is None:
             self.visit(node["parameters"])
         else:
-            self._open("parameters")
+            self.open("parameters")
             self.visit(single)
-            self._close()
+            self.close()
         self.visit(node["body"])
-        self._close()
+        self.close()
 
     # What only its place tells
 
     def _update(self, node: Syntax) -> None:
         argument = node["argument"]
         before = "before" if node.start < argument.start else "after"
-        self._open("update", *node.tokens, before)
+        self.open("update", *node.tokens, before)
         self.visit(argument)
-        self._close()
+        self.close()
 
     def _assignment(self, node: Syntax) -> None:
         if node["left"].kind == "parenthesized_expression":
@@ -451,13 +377,13 @@ class _Form:
         self._plain(node)
 
     _WRITERS: ClassVar[dict[str, Callable[["_Form", Syntax], None]]] = {
-        "identifier": _name,
-        "type_identifier": _name,
-        "shorthand_property_identifier": _name,
-        "shorthand_property_identifier_pattern": _name,
+        "identifier": Numbered.name,
+        "type_identifier": Numbered.name,
+        "shorthand_property_identifier": Numbered.name,
+        "shorthand_property_identifier_pattern": Numbered.name,
         "property_identifier": _key,
         "private_property_identifier": _spelled,
-        "statement_identifier": _label,
+        "statement_identifier": Numbered.label,
         "labeled_statement": _labelled,
         "member_expression": _member,
         "subscript_expression": _member,
@@ -479,22 +405,6 @@ class _Form:
         "update_expression": _update,
         "assignment_expression": _assignment,
     }
-
-
-def _ends_chain(node: Syntax) -> bool:
-    """Whether parentheses around an optional chain keep it from going on."""
-    wrapped_in_parentheses = False
-    while node is not bare(node):
-        wrapped_in_parentheses |= node.kind != "non_null_expression"
-        node = node.children[0]
-    while wrapped_in_parentheses and node.kind in _CHAIN:
-        if "optional_chain" in node.fields or "?." in node.tokens:
-            return True
-        inner = node["function"] if node.kind == "call_expression" else node["object"]
-        while inner.kind == "non_null_expression" and inner.children:
-            inner = inner.children[0]
-        node = inner
-    return False
 
 
 def _writes_an_input(source: Source, places: Mapping[Syntax, str]) -> bool:

@@ -1,0 +1,56 @@
+"""Text in which names are numbers: what the canonical form is written with."""
+
+import json
+
+from pml.analysis.scope import Binding, Scopes
+from pml.analysis.syntax import Source, Syntax
+
+
+class Numbered:
+    """Parts of a text, each on a line of its own; texts are JSON, so on one line.
+
+    Invariant: a binding or a parameter has the number of its first occurrence among the parts.
+    """
+
+    def __init__(self, source: Source, scopes: Scopes) -> None:
+        self.parts: list[str] = []
+        self.source = source
+        self.labels: list[str] = []
+        """Labels around the current place, innermost last."""
+        self._scopes = scopes
+        self._bindings: dict[Binding, int] = {}
+        self._parameters: dict[str | Syntax, int] = {}
+
+    def open(self, *words: str) -> None:
+        """Begin something that holds what follows until `close`."""
+        self.parts.append("(" + " ".join(words))
+
+    def close(self) -> None:
+        """End what was opened last."""
+        self.parts.append(")")
+
+    def text(self, what: str, text: str) -> None:
+        """Write a text as it is."""
+        self.parts.append(f"{what} {json.dumps(text)}")
+
+    def parameter(self, key: str | Syntax, how: str = "") -> None:
+        """Write a parameter: an input by its name, a lifted literal by its node."""
+        number = self._parameters.setdefault(key, len(self._parameters))
+        self.parts.append(f"parameter{how} {number}")
+
+    def name(self, node: Syntax) -> None:
+        """Write a name: the number of its binding, or itself where it has none."""
+        binding = self._scopes.targets.get(node) or self._scopes.binding(node)
+        if binding is None:
+            self.text("free", self.source.name(node))
+        elif binding.kind == "enum":
+            self.text("member", binding.name)  # its name is its key
+        else:
+            number = self._bindings.setdefault(binding, len(self._bindings))
+            self.parts.append(f"name {number}")
+
+    def label(self, node: Syntax) -> None:
+        """Write a label: how many labels stand between it and here."""
+        name = self.source.name(node)
+        around = self.labels[::-1]
+        self.text("label", str(around.index(name)) if name in around else name)
