@@ -18,6 +18,8 @@ from pml.domain.task_result import TaskResultRequest
 DISCOVER: Final = "pml_discover"
 EXECUTE: Final = "pml_execute"
 GET_TASK_RESULT: Final = "pml_get_task_result"
+QUICK: Final = frozenset({DISCOVER, GET_TASK_RESULT})
+"""Tools that answer at once, without progress."""
 
 INSTRUCTIONS: Final = (
     "PML runs TypeScript that calls the tools of many MCP servers, and remembers what worked.\n"

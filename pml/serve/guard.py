@@ -60,7 +60,7 @@ class Guard:
     """An ASGI app around the app that it guards.
 
     It also tells when the client has left: the scope's `GONE` event is set then, and when
-    `stop` was called, after which every client counts as gone.
+    `stop` is called.
     """
 
     def __init__(
@@ -70,11 +70,12 @@ class Guard:
         self._allowed = allowed
         self._limits = limits
         self._body_s = body_s
-        self._stopping = asyncio.Event()
+        self._watching: set[asyncio.Task[None]] = set()
 
     def stop(self) -> None:
-        """End every answer that is still being given."""
-        self._stopping.set()
+        """End every answer that is still being given, as if its client had left."""
+        for task in self._watching:
+            task.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
@@ -149,12 +150,12 @@ class Guard:
     async def _until_gone(self, receive: Receive) -> None:
         """Return when the client has left or the server stops."""
         left = asyncio.create_task(_disconnected(receive))
-        stopping = asyncio.create_task(self._stopping.wait())
+        self._watching.add(left)
         try:
-            await asyncio.wait({left, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({left})
         finally:
             left.cancel()
-            stopping.cancel()
+            self._watching.discard(left)
 
 
 async def _disconnected(receive: Receive) -> None:
