@@ -80,7 +80,7 @@ class Library:
         Raises:
             StoreError: the database is lost.
         """
-        if self._fresh():
+        if self._fresh() and not self._lock.locked():  # else somebody is still catching up
             return
         async with self._lock:
             if self._fresh():
