@@ -26,6 +26,8 @@ from pml.domain.sanitising import redact_text
 from pml.domain.structure import CapabilityCall, Task
 
 _NAME_CHARS = 48
+_MOST_SECRETS = 50
+"""Each is looked for in the whole structure; nobody needs so many parameters."""
 _UNNAMED = "capability"
 _ARTICLES = frozenset({"a", "an", "the"})
 _TAKEN = frozenset(
@@ -69,6 +71,9 @@ def new_capability(
             f"line {line} holds what looks like a secret, and nothing secret is kept: "
             "pass it in args instead"
         )
+    secrets = secret_literals(parsed, lifted)
+    if len(secrets) > _MOST_SECRETS:
+        return f"it holds {len(secrets)} secrets, at most {_MOST_SECRETS}: pass them in args"
     safe_intent = redact_text(intent)
     whole = NewCapability(
         canonical_hash=program.canonical_hash,
@@ -81,7 +86,7 @@ def new_capability(
         parameters=program.parameters,
         depth=depth,
     )
-    return _without_secrets(whole, parsed, secret_literals(parsed, lifted))
+    return _without_secrets(whole, parsed, secrets)
 
 
 def _unfit(program: Program) -> str:

@@ -7,6 +7,7 @@ says.  Any other text is part of what the program does, so it is only found.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -133,7 +134,8 @@ def without(
     plain = _masked(msgspec.to_builtins(structure), texts, values)
     made = msgspec.convert(plain, StaticStructure)
     after = Source(applied(source.data, edits))
-    moved = {name: _moved(location, after, edits) for name, location in structure.locations.items()}
+    shift = _Shift(edits)
+    moved = {name: shift.moved(at, after) for name, at in structure.locations.items()}
     return msgspec.structs.replace(made, locations=moved)
 
 
@@ -207,10 +209,17 @@ def _masked_field(key: str, value: Any, texts: Sequence[str], secrets: Sequence[
     return redact_text(value)
 
 
-def _moved(location: Location, after: Source, edits: Sequence[Edit]) -> Location:
-    """Where a node stands after the edits, which are in source order."""
-    growth = [(edit.end, len(edit.text) - (edit.end - edit.start)) for edit in edits]
-    start = location.start + sum(by for end, by in growth if end <= location.start)
-    end = location.end + sum(by for at, by in growth if at <= location.end)
-    line, column = after.position(start)
-    return Location(line=line, column=column, start=start, end=end)
+class _Shift:
+    """By how much edits, which are `in_order`, move what stands behind them."""
+
+    def __init__(self, edits: Sequence[Edit]) -> None:
+        self._ends = [edit.end for edit in edits]
+        growth = (len(edit.text) - (edit.end - edit.start) for edit in edits)
+        self._by = [0, *accumulate(growth)]
+
+    def moved(self, location: Location, after: Source) -> Location:
+        """Where a node stands in the text after the edits."""
+        start = location.start + self._by[bisect_right(self._ends, location.start)]
+        end = location.end + self._by[bisect_right(self._ends, location.end)]
+        line, column = after.position(start)
+        return Location(line=line, column=column, start=start, end=end)

@@ -143,6 +143,7 @@ def test_what_is_no_secret_is_kept(source: str) -> None:
         ("await mcp.s[args.t]()", "what it calls cannot be known before it runs"),
         ("await mcp.s.zzz()", "it has errors"),
         ("const x = ;", "it has errors"),
+        ("await mcp.s.a({ token: 'x' });" * 51, "it holds 51 secrets, at most 50"),
     ],
 )
 def test_what_is_no_procedure_is_not_kept(source: str, reason: str) -> None:
