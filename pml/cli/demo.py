@@ -139,7 +139,7 @@ async def _running(bench: "Workbench", scene: "Scene", say: Say) -> "ExecuteResp
     title(say, "4. Run the program in the sandbox; every call passes the broker")
     response = await bench.act.execute(
         ExecuteRequest(
-            intent=scene.intent,
+            intent=scene.words.intent,
             code=scene.source,
             args=scene.arguments,
         )

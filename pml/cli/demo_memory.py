@@ -42,8 +42,10 @@ async def _found(bench: "Workbench", scene: "Scene", say: Say) -> None:
     from pml.cli.render_found import render_found
     from pml.domain.discovery import DiscoverRequest
 
-    title(say, f"7. Find it in other words: {scene.question!r}")
-    found = await bench.discover(DiscoverRequest(intent=scene.question, limit=1, detail="brief"))
+    title(say, f"7. Find it in other words: {scene.words.question!r}")
+    found = await bench.discover(
+        DiscoverRequest(intent=scene.words.question, limit=1, detail="brief")
+    )
     say(render_found(found.results, width=width()))
 
 
@@ -52,11 +54,11 @@ async def _again(bench: "Workbench", scene: "Scene", say: Say) -> "ExecuteRespon
     from pml.cli.render_response import headline, render_response
     from pml.domain.response import ExecuteRequest
 
-    title(say, "8. Run it on another folder, since another day, by an intent alone")
-    said = f"intent {scene.again!r}, args {_given(scene)}"
+    title(say, "8. Run it by an intent alone, over another folder and period")
+    said = f"intent {scene.words.again!r}, args {_given(scene)}"
     say("\n".join(wrapped(said, "", "  ", width())))
     response = await bench.act.execute(
-        ExecuteRequest(intent=scene.again, args=scene.other_arguments)
+        ExecuteRequest(intent=scene.words.again, args=scene.other_arguments)
     )
     if response.status == "suggestions":
         say(render_response(response, source="", name="", width=width()))
@@ -82,7 +84,7 @@ async def through_endpoint(scene: "Scene", data_dir: Path | None, say: Say) -> N
     from pml.errors import UpstreamUnavailableError
 
     title(say, "9. The same for an agent: agent.py, a client of the MCP SDK, starts `pml stdio`")
-    asked = [scene.question, scene.again, json.dumps(scene.other_arguments)]
+    asked = [scene.words.question, scene.words.again, json.dumps(scene.other_arguments)]
     command = [sys.executable, str(scene.files / "agent.py"), *asked, *_stdio(scene, data_dir)]
     agent = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE

@@ -16,7 +16,7 @@ from pml.runtime.sandbox.tier import find_deno
 
 FILES_SERVER = "npm:@modelcontextprotocol/server-filesystem@2026.8.31"
 """As in examples/demo/mcp.json."""
-HISTORY = "history.ts"
+HISTORY, FILES = "history.ts", "files.ts"
 FETCH_TIMEOUT_S = 180
 """For 40 MB over a slow line, once."""
 GIT_TIMEOUT_S = 30
@@ -28,17 +28,37 @@ PERIOD = "2025-04-01"
 """Half of a sample's commits are younger."""
 
 
+class Words(Record, frozen=True, kw_only=True):
+    """One intent, said in three ways."""
+
+    intent: str
+    question: str
+    """What the program is searched by: other words."""
+    again: str
+    """As somebody else would say it: clear enough to run what is known."""
+
+
+WORDS = {
+    HISTORY: Words(
+        intent="report what happened in the repository",
+        question="write up what has been happening here",
+        again="Report what has happened in this repository!",
+    ),
+    FILES: Words(
+        intent="report which files lie in the folder",
+        question="which files are there in this folder?",
+        again="Report which files are lying in this folder!",
+    ),
+}
+
+
 class Scene(Record, frozen=True, kw_only=True):
     """One demo: which program, over what."""
 
     files: Path
     """The folder with mcp.json, permissions.yaml and the programs."""
     program: str
-    intent: str
-    question: str
-    """What the program is searched by: other words."""
-    again: str
-    """The intent as somebody else would say it: clear enough to run what is known."""
+    words: Words
     repository: Path
     reports: Path
     elsewhere: Path
@@ -99,9 +119,7 @@ def set_scene(repository: Path, reports: Path) -> Scene:
     return Scene(
         files=demo_files(),
         program=program,
-        intent="report what happened in the repository",
-        question="write up what has been happening here",
-        again="Report what has happened in this repository!",
+        words=WORDS[program],
         repository=place,
         reports=reports,
         elsewhere=_sample_repository(reports / "elsewhere"),
@@ -119,7 +137,7 @@ def demo_files() -> Path:
 def _choose(repository: Path, reports: Path) -> tuple[str, Path, str]:
     """Program, place, and a remark where that is not what was asked for."""
     if shutil.which("git") is None:
-        return "files.ts", repository, "git is not installed, so the demo reads files instead."
+        return FILES, repository, "git is not installed, so the demo reads files instead."
     top = _git(repository, "rev-parse", "--show-toplevel")
     if top and _git(repository, "rev-parse", "HEAD"):
         return HISTORY, Path(top), ""
