@@ -26,7 +26,16 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PROGRAMS = 60
 AT_ONCE = 3
-OTHERS: tuple[object, ...] = ("other", "größe \N{ROCKET} '\"`\\", -7.5, 0, True, None, ["a", 1], {"deep": [{}, None]})
+OTHERS: tuple[object, ...] = (
+    "other",
+    "größe \N{ROCKET} '\"`\\",
+    -7.5,
+    0,
+    True,
+    None,
+    ["a", 1],
+    {"deep": [{}, None]},
+)
 
 
 def with_others(original: Case) -> tuple[Case, dict[str, object]]:
