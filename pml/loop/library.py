@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from pml.analysis.analyse import ANY_SERVER
+from pml.analysis.parameters import input_schema
 from pml.discovery.index import Entry, Index
 from pml.domain.capability import CAPABILITY_SERVER, Capability, Lifecycle, PastIntent
 from pml.domain.discovery import Discovered, Found
@@ -280,20 +279,10 @@ def with_capabilities(
 
 def capability_tool(name: str, capability: Capability) -> Tool:
     """A capability as the tool that a program calls."""
-    properties = {
-        parameter.name: parameter.schema
-        | ({} if parameter.default is msgspec.UNSET else {"default": parameter.default})
-        for parameter in capability.parameters
-    }
     return Tool(
         server=CAPABILITY_SERVER,
         name=name,
         description=capability.description or capability.intent,
-        input_schema={
-            "type": "object",
-            "properties": properties,
-            "required": [p.name for p in capability.parameters if p.required],
-            "additionalProperties": False,
-        },
+        input_schema=input_schema(capability.parameters),
         annotations={"capabilityId": capability.id},
     )

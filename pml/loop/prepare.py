@@ -106,7 +106,9 @@ async def prepare(
     if any(d.severity is Severity.ERROR for d in unbound):
         return _refused_by(diagnostics)
     source_kind = CapabilitySource.CODE if request.dag is None else CapabilitySource.DAG
-    new = new_capability(program, intent=request.intent, depth=depth, source=source_kind)
+    new = await asyncio.to_thread(
+        new_capability, program, intent=request.intent, depth=depth, source=source_kind
+    )
     if isinstance(new, str):
         diagnostics = (*diagnostics, _not_kept(new))
     return Prepared(
