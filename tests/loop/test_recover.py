@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pml.domain.capability import NewCapability
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.permissions import Effect
@@ -41,8 +42,12 @@ def whole_log(effects: list[Effect], outcome: Outcome) -> list[LogRecord]:
     return list(ledger.records)
 
 
-async def store_with(records: list[LogRecord], owner: str = "dead") -> Store:
+async def store_with(
+    records: list[LogRecord], owner: str = "dead", capability: NewCapability | None = None
+) -> Store:
     store = memory_store()
+    if capability is not None:
+        await store.capabilities.keep(capability, now_ms=0)
     run = Run(
         id="r",
         intent="x",
@@ -52,6 +57,7 @@ async def store_with(records: list[LogRecord], owner: str = "dead") -> Store:
         created_at_ms=0,
         updated_at_ms=0,
         timeout_ms=1,
+        capability_id=None if capability is None else capability.id,
     )
     program = RunProgram(
         source="", instrumented="", structure=encode(EMPTY).decode(), arguments={}, seed=1
@@ -105,3 +111,21 @@ async def test_a_run_of_a_living_process_is_left_alone(cut: int) -> None:
     store = await store_with(whole_log([Effect.WRITE], Returned(value="1"))[:cut])
     assert await recover(store, alive=lambda _: True, now_ms=9, limits=Limits()) == ()
     assert (await store.runs.get("r")).state is RunState.RUNNING
+
+
+@pytest.mark.parametrize(
+    ("outcome", "successes"),
+    [(Returned(value="7"), 1), (Failed(code="program_error", message="no"), 0)],
+)
+async def test_a_run_whose_end_only_its_log_knew_still_teaches_its_capability(
+    outcome: Outcome, successes: int
+) -> None:
+    capability = NewCapability(
+        canonical_hash="ab" * 32, name="it", intent="x", code="", instrumented="", structure=EMPTY
+    )
+    store = await store_with(whole_log([Effect.WRITE], outcome), capability=capability)
+    await recover(store, alive=lambda _: False, now_ms=9, limits=Limits())
+    kept = await store.capabilities.get(capability.id)
+    assert (kept.usage_count, kept.success_count, kept.hidden) == (1, successes, successes == 0)
+    (trace,) = await store.traces.of_run("r")
+    assert trace.capability_id == capability.id
