@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pml.cli.exits import ExitCode
 from pml.domain.capability import Capability
 from pml.domain.discovery import DiscoverResponse
@@ -163,22 +161,18 @@ def test_a_capability_that_never_succeeded_is_listed_only_with_all(pml: RunPml) 
     assert "fail_on_purpose" in every - shown_
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("show", "lift_the_anchr"), ExitCode.NOT_FOUND, "did you mean lift_anchor"),
-        (("rename", "lift_anchor", "Not a name"), ExitCode.USAGE, "Not a name"),
-        (("rename", "lift_anchor", "drop_anchor"), ExitCode.USAGE, "drop_anchor"),
-        (("show", "cap_"), ExitCode.NOT_FOUND, "several ids begin so"),
-    ],
-)
-def test_a_name_that_cannot_be_is_told_with_the_reason(
-    pml: RunPml, arguments: tuple[str, ...], code: ExitCode, said: str
-) -> None:
+def test_a_name_that_cannot_be_is_told_with_the_reason(pml: RunPml) -> None:
     learn(pml, "lift the anchor", "return 'l' + await mcp.fixture.echo({ text: 'up' });", {})
     learn(pml, "drop the anchor", "return 'd' + await mcp.fixture.echo({ text: 'up' });", {})
 
-    done = pml("capabilities", *arguments)
+    misspelt = pml("capabilities", "show", "lift_the_anchr")
+    several = pml("capabilities", "show", "cap_")
+    no_name = pml("capabilities", "rename", "lift_anchor", "Not a name")
+    taken = pml("capabilities", "rename", "lift_anchor", "drop_anchor")
 
-    assert done.returncode == code
-    assert said in done.stderr
+    assert misspelt.returncode == several.returncode == ExitCode.NOT_FOUND
+    assert "did you mean lift_anchor" in misspelt.stderr
+    assert "several ids begin so" in several.stderr
+    assert no_name.returncode == taken.returncode == ExitCode.USAGE
+    assert "'Not a name' is no name" in no_name.stderr
+    assert "another capability is named 'drop_anchor'" in taken.stderr
