@@ -7,8 +7,9 @@ instead, and waited for.
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import structlog
@@ -40,20 +41,21 @@ from pml.serve.arguments import (
 from pml.serve.definitions import (
     DISCOVER,
     EXECUTE,
-    GET_TASK_RESULT,
     INSTRUCTIONS,
     tool_definitions,
 )
 from pml.serve.ports import Bench
 from pml.serve.progress import progress_of
-from pml.serve.results import discovered, executed, read
+from pml.serve.results import Answer, discovered, executed, read
 
+BODY = "pml.body"
+"""Key of an HTTP scope: the whole body of the request (`pml.serve.guard`)."""
 GONE = "pml.gone"
 """Key of an HTTP scope: an `asyncio.Event`, set when the client has left (`pml.serve.guard`)."""
 _LISTING_FRESH_MS = 3_600_000
 """The default tools do not change while a server runs."""
 
-T = TypeVar("T")
+Answers = Coroutine[Any, Any, Answer]
 _Context = ServerRequestContext[Any, Any]
 _log = structlog.get_logger(__name__)
 
@@ -68,7 +70,7 @@ class Endpoint:
         self._bench = bench
         self._tools = tool_definitions(limits)
         self._checkers = {tool.name: ArgumentChecker(tool) for tool in self._tools}
-        self._under_way: set[asyncio.Task[CallToolResult]] = set()
+        self._under_way: set[asyncio.Task[Answer]] = set()
         self._closed = False
         self.server: Server[Any] = Server(
             "pml",
@@ -96,44 +98,58 @@ class Endpoint:
         return ListToolsResult(tools=list(self._tools))
 
     async def _call_tool(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
-        checker = self._checkers.get(params.name)
-        if checker is None:
-            hint = did_you_mean(params.name, self._checkers) or (
+        arguments = params.arguments or {}
+        if params.name == EXECUTE:
+            answer = await self._with_errors(EXECUTE, arguments, partial(self._execute, ctx))
+        else:
+            answer = await self.answer(params.name, arguments)
+        return answer.to_sdk()
+
+    async def answer(self, name: str, arguments: dict[str, Json]) -> Answer:
+        """Answer one of the `QUICK` tools.
+
+        Raises:
+            MCPError: there is no such tool, or it does not answer; says why.
+        """
+        if name not in self._checkers:
+            hint = did_you_mean(name, self._checkers) or (
                 f"; expected one of {', '.join(self._checkers)}"
             )
-            raise MCPError(INVALID_PARAMS, f"name: no tool {params.name!r}{hint}")
-        arguments = params.arguments or {}
+            raise MCPError(INVALID_PARAMS, f"name: no tool {name!r}{hint}")
+        work = self._discover if name == DISCOVER else self._task_result
+        return await self._with_errors(name, arguments, work)
+
+    async def _with_errors(
+        self, name: str, arguments: dict[str, Json], work: Callable[[dict[str, Json]], Answers]
+    ) -> Answer:
+        """Check the arguments and do the work; every failure is an `MCPError` in our words."""
         try:
-            checker.check(arguments)
-            return await self._answer(ctx, params.name, arguments)
+            self._checkers[name].check(arguments)
+            return await work(arguments)
         except InvalidArgumentsError as exc:
             raise MCPError(INVALID_PARAMS, str(exc), {"problems": list(exc.problems)}) from exc
         except (NotFoundError, RequestError) as exc:
             raise MCPError(INVALID_PARAMS, str(exc)) from exc
         except PmlError as exc:
-            _log.warning("request_failed", tool=params.name, exc_info=exc)
+            _log.warning("request_failed", tool=name, exc_info=exc)
             raise MCPError(INTERNAL_ERROR, str(exc)) from exc
         except MCPError:
             raise
         except Exception as exc:
-            _log.exception("request_failed", tool=params.name)
+            _log.exception("request_failed", tool=name)
             message = "an error inside PML; its log says which"
             raise MCPError(INTERNAL_ERROR, message) from exc
 
-    async def _answer(self, ctx: _Context, name: str, arguments: dict[str, Json]) -> CallToolResult:
-        match name:
-            case _ if name == DISCOVER:
-                return discovered(await self._bench.discover(discover_request(arguments)))
-            case _ if name == GET_TASK_RESULT:
-                return read(await self._bench.task_result(task_result_request(arguments)))
-            case _:
-                assert name == EXECUTE
-                return await self._execute(ctx, arguments)
+    async def _discover(self, arguments: dict[str, Json]) -> Answer:
+        return discovered(await self._bench.discover(discover_request(arguments)))
 
-    async def _execute(self, ctx: _Context, arguments: dict[str, Json]) -> CallToolResult:
+    async def _task_result(self, arguments: dict[str, Json]) -> Answer:
+        return read(await self._bench.task_result(task_result_request(arguments)))
+
+    async def _execute(self, ctx: _Context, arguments: dict[str, Json]) -> Answer:
         request = execute_request(arguments)
 
-        async def work(emit: Callable[[Event], None] | None = None) -> CallToolResult:
+        async def work(emit: Callable[[Event], None] | None = None) -> Answer:
             return executed(await self._bench.act.execute(request, emit=emit))
 
         gone: asyncio.Event | None = ctx.request.scope.get(GONE) if ctx.request else None
@@ -143,8 +159,8 @@ class Endpoint:
             return await self._see_through(work(emit), gone)
 
     async def _see_through(
-        self, work: Coroutine[Any, Any, CallToolResult], gone: asyncio.Event | None
-    ) -> CallToolResult:
+        self, work: Coroutine[Any, Any, Answer], gone: asyncio.Event | None
+    ) -> Answer:
         """Do ``work`` to its end, or cancel it with its request, with its client or on `close`."""
         if self._closed:
             work.close()

@@ -19,7 +19,7 @@ from mcp_types import INVALID_REQUEST
 
 from pml.domain.json_text import deeper_than
 from pml.domain.limits import Limits
-from pml.serve.endpoint import GONE
+from pml.serve.endpoint import BODY, GONE
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 BODY_S = 20.0
@@ -93,6 +93,7 @@ class Guard:
             return  # the client left before it had said what it wants
         gone = asyncio.Event()
         scope[GONE] = gone  # type: ignore[literal-required]
+        scope[BODY] = body  # type: ignore[literal-required]
         messages = [_request(body)]
 
         async def replay() -> HTTPReceiveMessage:

@@ -17,15 +17,14 @@ import uvicorn
 from litestar import Litestar, asgi, get
 from litestar.types import Receive, Scope, Send
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pml.domain.limits import Limits
 from pml.errors import ConfigError
 from pml.runtime.upstream.status import ServerStatus
 from pml.serve.compose import Settings, workbench
-from pml.serve.definitions import QUICK
 from pml.serve.endpoint import Endpoint
 from pml.serve.guard import BODY_S, Allowed, Guard
+from pml.serve.quick import QuickCalls
 from pml.serve.ready import get_ready
 from pml.serve.signals import stop_signal
 
@@ -45,8 +44,6 @@ class HttpApp:
     endpoint: Endpoint
     guard: Guard
     sessions: StreamableHTTPSessionManager
-    plain: StreamableHTTPSessionManager
-    """For requests whose answer is never a stream."""
 
     async def stop(self) -> None:
         """Cancel runs, wait until they are closed, end all answers."""
@@ -62,19 +59,17 @@ def http_app(
     servers: Callable[[], tuple[ServerStatus, ...]],
     body_s: float = BODY_S,
 ) -> HttpApp:
-    """What an HTTP server serves; its session managers have to be running."""
+    """What an HTTP server serves; `HttpApp.sessions` has to be running."""
     size = limits.request_bytes
     sessions = StreamableHTTPSessionManager(
         endpoint.server, max_request_body_size=size, max_sessions=MAX_SESSIONS
     )
-    plain = StreamableHTTPSessionManager(
-        endpoint.server, max_request_body_size=size, json_response=True
-    )
+    quick = QuickCalls(endpoint)
 
     @asgi("/mcp", is_mount=True, copy_scope=True)
     async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
-        manager = plain if _is_plain(scope) else sessions
-        await manager.handle_request(scope, receive, send)  # type: ignore[arg-type]
+        if not await quick.answered(scope, send):
+            await sessions.handle_request(scope, receive, send)  # type: ignore[arg-type]
 
     @get("/health", sync_to_thread=False)
     def health() -> dict[str, Any]:
@@ -90,19 +85,7 @@ def http_app(
 
     app = Litestar([mcp, health], openapi_config=None, logging_config=None)
     guard = Guard(app, allowed=allowed, limits=limits, body_s=body_s)
-    return HttpApp(endpoint=endpoint, guard=guard, sessions=sessions, plain=plain)
-
-
-def _is_plain(scope: Scope) -> bool:
-    """Whether the request is one that never tells progress.
-
-    Its headers say so, and the SDK refuses what its body does not confirm; only the newer
-    revision has them.  An answer that might become a stream costs as much again as the call.
-    """
-    headers = dict(scope["headers"])
-    version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
-    name = headers.get(b"mcp-name", b"").decode("latin-1")
-    return version in MODERN_PROTOCOL_VERSIONS and name in QUICK
+    return HttpApp(endpoint=endpoint, guard=guard, sessions=sessions)
 
 
 class _Uvicorn(uvicorn.Server):
@@ -133,7 +116,7 @@ async def listening(app: HttpApp, listener: socket.socket) -> AsyncIterator[None
     server, ready = _Uvicorn(config), asyncio.Event()
 
     async def serve() -> None:  # in one task, from which the sessions are entered and left
-        async with app.sessions.run(), app.plain.run():
+        async with app.sessions.run():
             ready.set()
             await server.serve([listener])
 

@@ -4,6 +4,8 @@ The structured content is the record's JSON; the text is what a model reads wher
 shows only text: the same JSON, or for a discovery a list that can be read at a glance.
 """
 
+from dataclasses import dataclass
+
 from mcp_types import CallToolResult, TextContent
 
 from pml.domain.discovery import Discovered, DiscoverResponse
@@ -15,18 +17,35 @@ ANSWERED = frozenset({"success", "approval_required", "layer_complete", "suggest
 """The states of an answer that are no errors."""
 
 
-def executed(response: ExecuteResponse) -> CallToolResult:
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool answers."""
+
+    record: Record
+    text: str
+    is_error: bool = False
+
+    def to_sdk(self) -> CallToolResult:
+        """As the SDK sends it."""
+        return CallToolResult(
+            content=[TextContent(type="text", text=self.text)],
+            structured_content=to_builtins(self.record),
+            is_error=self.is_error,
+        )
+
+
+def executed(response: ExecuteResponse) -> Answer:
     """The answer of `pml_execute`; a run that ended badly is an error result."""
     text = encode(response).decode()
-    return _result(response, text, is_error=response.status not in ANSWERED)
+    return Answer(response, text, is_error=response.status not in ANSWERED)
 
 
-def read(page: TaskResultPage) -> CallToolResult:
+def read(page: TaskResultPage) -> Answer:
     """The answer of `pml_get_task_result`."""
-    return _result(page, encode(page).decode())
+    return Answer(page, encode(page).decode())
 
 
-def discovered(response: DiscoverResponse) -> CallToolResult:
+def discovered(response: DiscoverResponse) -> Answer:
     """The answer of `pml_discover`."""
     lines = [_line(result) for result in response.results] or ["nothing fits"]
     if response.next_offset is not None:
@@ -34,17 +53,9 @@ def discovered(response: DiscoverResponse) -> CallToolResult:
             f"... {response.total} in all; the next begin at offset {response.next_offset}"
         )
     lines += [f"note: {note}" for note in response.notes]
-    return _result(response, "\n".join(lines))
+    return Answer(response, "\n".join(lines))
 
 
 def _line(result: Discovered) -> str:
     about = " ".join(result.description.split("\n", 1)[0].split())
     return f"{result.signature}  // {result.type}, {result.score:.2f}: {about}"
-
-
-def _result(record: Record, text: str, *, is_error: bool = False) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(type="text", text=text)],
-        structured_content=to_builtins(record),
-        is_error=is_error,
-    )

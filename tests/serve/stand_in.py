@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pml.domain.discovery import Discovered, DiscoverRequest, DiscoverResponse, Found
+from pml.domain.discovery import Discovered, DiscoverRequest, DiscoverResponse, Found, ToolSchemas
 from pml.domain.events import Event, TaskEnd, TaskStart
 from pml.domain.limits import Limits
 from pml.domain.response import ExecuteRequest, ExecuteResponse
@@ -75,6 +75,9 @@ class StandIn:
             score=0.5,
             description="Read a file.\nAll of it.",
             signature="mcp.fs.read(args: { path: string }): Promise<string>",
+            tool_schemas=ToolSchemas(
+                input_schema={"properties": {"path": {"default": None, "enum": [None, 1.0, 2**60]}}}
+            ),
         )
         return DiscoverResponse(results=(tool,) * request.limit, total=100, next_offset=10)
 
