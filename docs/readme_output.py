@@ -14,7 +14,7 @@ PML = Path(sys.executable).with_name("pml")
 CUT = "[...]"
 SHOWN = ("2. ", "6. ", "7. ", "8. ", "9. ", "Where ")
 """Beginnings of the sections that the README shows; the others are cut."""
-TIME = re.compile(r"\b[\d.]+ m?s\b")
+TIMES = re.compile(r"\b[\d.]+ m?s\b|, speed-up [\d.]+")
 BLOCK = re.compile(r"(?<=\$ make demo\n).*?(?=```)", re.DOTALL)
 
 
@@ -48,7 +48,7 @@ def excerpt(output: str) -> str:
 
 def stable(shown: str) -> list[str]:
     """The lines of an excerpt that do not depend on the machine, the day or the history."""
-    return TIME.sub("TIME", shown.partition("\nWhere ")[0]).split("\n")
+    return TIMES.sub("", shown.partition("\nWhere ")[0]).split("\n")
 
 
 if __name__ == "__main__":

@@ -88,5 +88,5 @@ def main() -> None:
 
 def serve_main() -> None:
     """Run `pml serve`, which has a name of its own: `pml-serve`."""
-    sys.argv.insert(1, "serve")
+    sys.argv[:1] = ["pml", "serve"]
     main()

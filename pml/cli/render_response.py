@@ -47,7 +47,7 @@ def _head(response: ExecuteResponse) -> str:
         dag = response.dag
         words.append(f"{dag.tasks_count} call{'' if dag.tasks_count == 1 else 's'}")
         words.append(f"{dag.layers_count} layer{'' if dag.layers_count == 1 else 's'}")
-        if dag.speedup > 1:
+        if round(dag.speedup, 1) > 1:
             words.append(f"speed-up {dag.speedup:.1f}")
     return ", ".join(words)
 
