@@ -25,7 +25,7 @@ from pml.serve.compose import Settings, workbench
 from pml.serve.endpoint import Endpoint
 from pml.serve.guard import BODY_S, Allowed, Guard
 from pml.serve.quick import QuickCalls
-from pml.serve.ready import get_ready
+from pml.serve.ready import for_serving, get_ready
 from pml.serve.signals import stop_signal
 
 MAX_SESSIONS = 1_000
@@ -158,7 +158,7 @@ async def serve_http(
     with _bound(host, port, allow_remote=allow_remote) as listener:
         port = listener.getsockname()[1]
         allowed = Allowed.at(host, port, hosts=allowed_hosts, origins=allowed_origins)
-        async with workbench(settings) as bench:
+        async with workbench(for_serving(settings)) as bench:
             loading = asyncio.create_task(get_ready(bench))
             endpoint = Endpoint(bench, limits=settings.limits)
             app = http_app(

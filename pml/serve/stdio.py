@@ -32,7 +32,7 @@ from pml.domain.limits import Limits
 from pml.runtime.upstream.framing import LineSplitter, OverlongLine
 from pml.serve.compose import Settings, workbench
 from pml.serve.endpoint import Endpoint
-from pml.serve.ready import get_ready
+from pml.serve.ready import for_serving, get_ready
 from pml.serve.signals import stop_signal
 
 _CHUNK_BYTES = 65_536
@@ -47,7 +47,7 @@ async def serve_stdio(settings: Settings) -> None:
         StoreError: the database cannot be had.
     """
     with _wire() as (source, sink), stop_signal() as stop:
-        async with workbench(settings) as bench:
+        async with workbench(for_serving(settings)) as bench:
             loading = asyncio.create_task(get_ready(bench))
             endpoint = Endpoint(bench, limits=settings.limits)
             serving = asyncio.create_task(serve_pipes(endpoint, source, sink, settings.limits))

@@ -10,10 +10,12 @@ import pytest
 from mcp_types import Tool
 
 from pml.domain.limits import Limits
+from pml.serve.arguments import NOT_YET
 from pml.serve.definitions import INSTRUCTIONS, tool_definitions
 
 TOOLS = {tool.name: tool for tool in tool_definitions(Limits())}
 GOLDEN = Path(__file__).parents[1] / "domain" / "golden"
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "mcp.md"
 ANSWERS = sorted(GOLDEN.glob("execute-response.*.json"))
 
 
@@ -58,3 +60,17 @@ def test_answers_are_what_the_output_schema_says(path: Path) -> None:
     schema = TOOLS["pml_execute"].output_schema
     assert schema is not None
     jsonschema_rs.validate(schema, json.loads(path.read_text()))
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
+def test_the_reference_names_every_argument(tool: Tool) -> None:
+    (row,) = (line for line in REFERENCE.read_text().splitlines() if f"| `{tool.name}` |" in line)
+    taken = row.split(" | ")[1]
+    for schema in objects(tool.input_schema):
+        for name in schema["properties"]:
+            assert f"`{name}`" in taken
+
+
+@pytest.mark.parametrize("field", sorted(NOT_YET))
+def test_the_reference_says_what_is_not_there_yet(field: str) -> None:
+    assert f"`{field}`" in REFERENCE.read_text()
