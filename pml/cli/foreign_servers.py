@@ -71,7 +71,7 @@ def translate(name: str, value: object, origin: Origin) -> Translated:
     fault = _fault(name, entry, variables)
     if fault:
         return Translated(name=name, notes=(fault,))
-    notes += [f"holds a secret as plain text ({key})" for key in _secrets(entry)]
+    notes += [f"{key} is a secret in plain text: keep the file private" for key in _secrets(entry)]
     return Translated(name=name, entry=entry, notes=tuple(notes), variables=variables)
 
 
@@ -124,6 +124,8 @@ def _placeholder(text: str, origin: Origin) -> str:
     kind, _, rest = text.partition(":")
     if text in known:
         return known[text]
+    if kind == "CLAUDE_PROJECT_DIR" and origin.workspace is not None:
+        return folder
     if kind == "input":
         return f"${{{variable_of(rest)}}}"
     if kind == "env" and _PLAIN.fullmatch(rest):

@@ -53,6 +53,7 @@ def entry(value: dict[str, Any], origin: Origin = EDITORS) -> dict[str, Any]:
         ("${userHome}${pathSeparator}notes", "/home/me/notes"),
         ("${workspaceFolderBasename}", "x"),
         ("Bearer ${input:api-key}", "Bearer ${API_KEY}"),
+        ("${CLAUDE_PROJECT_DIR:-.}/bin", "/src/x/bin"),
         ("${env:TOKEN}", "${TOKEN}"),
         ("${TOKEN:-none}", "${TOKEN:-none}"),
         ("no $ placeholder {here}", "no $ placeholder {here}"),
@@ -141,7 +142,7 @@ def test_a_secret_in_plain_text_is_told_without_its_value() -> None:
 
     assert made.entry is not None
     assert made.entry["env"]["GITHUB_TOKEN"] == secret
-    assert made.notes == ("holds a secret as plain text (env.GITHUB_TOKEN)",)
+    assert made.notes == ("env.GITHUB_TOKEN is a secret in plain text: keep the file private",)
 
 
 def test_a_reference_to_a_variable_is_no_secret() -> None:
