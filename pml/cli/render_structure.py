@@ -123,7 +123,7 @@ def _label(node: Node) -> str:
         case Task():
             return f"{node.tool}({_arguments(node.arguments)})"
         case CapabilityCall():
-            return f"capabilities.{node.capability_id}({_arguments(node.arguments)})"
+            return f"capabilities.{node.name or node.capability_id}({_arguments(node.arguments)})"
         case Decision():
             return "try, or catch" if node.condition == CATCH else f"decide {node.condition}"
         case Fork():

@@ -56,6 +56,8 @@ class Library:
         vectors: Vectors | None = None,
     ) -> None:
         self.index = Index()
+        self.searched: set[str] = set()
+        """Servers of which tools have been in the index."""
         self._store = store
         self._servers = servers
         self._clock = clock
@@ -116,6 +118,7 @@ class Library:
     def _put_tool(self, tool: Tool) -> None:
         if tool.server not in self._servers.names:
             return
+        self.searched.add(tool.server)
         changed = self._put(
             Entry(
                 id=tool.id, kind=Found.TOOL, name=f"{tool.server}.{tool.name}", text=tool_text(tool)

@@ -36,6 +36,7 @@ from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
 from pml.runtime.upstream.config import ServerConfig, load_servers
 from pml.runtime.upstream.servers import Upstreams
+from pml.runtime.upstream.status import ServerState
 from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
 from pml.store.ports import Store, ToolSchemas
@@ -175,7 +176,9 @@ async def workbench(
             upstreams=upstreams,
             library=library,
             act=act,
-            discover=Discover(library=library, limits=limits, notes=partial(_notes, upstreams)),
+            discover=Discover(
+                library=library, limits=limits, notes=partial(_notes, upstreams, library)
+            ),
             task_result=ReadTaskResult(
                 task_results=store.task_results, now_ms=now_ms, limits=limits
             ),
@@ -209,12 +212,18 @@ async def _vectors(settings: Settings, store: Store) -> AsyncIterator[Vectors | 
         await vectors.close()
 
 
-def _notes(upstreams: Upstreams) -> tuple[str, ...]:
-    return tuple(
-        f"server {server.name!r} could not be asked for its tools: {server.error}"
-        for server in upstreams.status()
-        if server.error
-    )
+def _notes(upstreams: Upstreams, library: Library) -> tuple[str, ...]:
+    """What a search of the library cannot find at the moment."""
+    found = []
+    for server in upstreams.status():
+        if server.state in _FAILED:
+            found.append(f"server {server.name!r} could not be asked for its tools: {server.error}")
+        elif server.state is ServerState.CONNECTING and server.name not in library.searched:
+            found.append(f"server {server.name!r} is still connecting: ask again for its tools")
+    return tuple(found)
+
+
+_FAILED = frozenset({ServerState.FAILED, ServerState.BACKING_OFF})
 
 
 def load_configuration(settings: Settings) -> tuple[tuple[ServerConfig, ...], Permissions]:
