@@ -24,6 +24,7 @@ from pml.runtime.upstream.status import ServerStatus
 from pml.serve.compose import Settings, workbench
 from pml.serve.endpoint import Endpoint
 from pml.serve.guard import BODY_S, Allowed, Guard
+from pml.serve.heads import BoundedHeads
 from pml.serve.quick import QuickCalls
 from pml.serve.ready import for_serving, get_ready
 from pml.serve.signals import stop_signal
@@ -97,10 +98,13 @@ class _Uvicorn(uvicorn.Server):
 
 
 @asynccontextmanager
-async def listening(app: HttpApp, listener: socket.socket) -> AsyncIterator[None]:
+async def listening(
+    app: HttpApp, listener: socket.socket, *, heads: type[BoundedHeads] = BoundedHeads
+) -> AsyncIterator[None]:
     """Serve until the block ends; then no run is left, and no connection."""
     config = uvicorn.Config(
         app.guard,
+        http=heads,
         log_config=None,
         access_log=False,
         lifespan="off",

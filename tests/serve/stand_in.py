@@ -16,6 +16,7 @@ from pml.domain.task_result import TaskResultPage, TaskResultRequest
 from pml.errors import NotFoundError, StoreError
 from pml.serve.endpoint import Endpoint
 from pml.serve.guard import BODY_S, Allowed
+from pml.serve.heads import BoundedHeads
 from pml.serve.http import HttpApp, http_app, listening
 
 MODERN = "2026-07-28"
@@ -100,7 +101,11 @@ class Served:
 
 
 @asynccontextmanager
-async def served(limits: Limits | None = None, body_s: float = BODY_S) -> AsyncIterator[Served]:
+async def served(
+    limits: Limits | None = None,
+    body_s: float = BODY_S,
+    heads: type[BoundedHeads] = BoundedHeads,
+) -> AsyncIterator[Served]:
     """A stand-in behind the real HTTP app on a real socket."""
     bench, limits = StandIn(), limits or Limits()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -112,7 +117,7 @@ async def served(limits: Limits | None = None, body_s: float = BODY_S) -> AsyncI
             servers=lambda: (),
             body_s=body_s,
         )
-        async with listening(app, listener):
+        async with listening(app, listener, heads=heads):
             yield Served(bench, app, port)
 
 

@@ -4,10 +4,12 @@ import asyncio
 import gc
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
 from pml.domain.limits import Limits
+from pml.serve.heads import BoundedHeads
 from tests.serve.stand_in import (
     LEGACY,
     MODERN,
@@ -176,6 +178,52 @@ async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
         await wire.write(post(server.port, b"{", {"content-length": "100"}))
         reply = await wire.read_reply()
         assert (reply.status, await wire.rest()) == (408, b"")
+        await wire.close()
+
+
+class Impatient(BoundedHeads):
+    head_s = 0.05
+
+
+@pytest.mark.parametrize("begun", [b"", b"POST /mcp HT", b"POST /mcp HTTP/1.1\r\nhost: "])
+async def test_a_head_that_does_not_come_is_not_waited_for(begun: bytes) -> None:
+    async with served(heads=Impatient) as server:
+        wire = await Wire.to(server.port)
+        await wire.write(begun)
+        assert await wire.rest() == b""
+        await wire.close()
+
+
+async def test_a_second_head_on_a_connection_is_not_waited_for_either() -> None:
+    async with served(heads=Impatient) as server:
+        client = await Client(server.port, MODERN).open()
+        wire = await client.begin(call_body("pml_execute", {"intent": "x", "code": "1"}))
+        assert (await wire.read_reply()).status == 200
+        await wire.write(b"POST /mcp HT")
+        assert await wire.rest() == b""
+        await wire.close()
+
+
+async def test_a_head_without_end_is_cut_off(server: Served) -> None:
+    wire = await Wire.to(server.port)
+    with suppress(ConnectionError):
+        await wire.write(b"POST /mcp HTTP/1.1\r\n" + b"x-more: and more\r\n" * 10_000)
+    with suppress(ConnectionError):
+        assert await wire.rest() == b""
+    with suppress(ConnectionError):
+        await wire.close()
+
+
+async def test_a_run_may_take_longer_than_a_head() -> None:
+    async with served(heads=Impatient) as server:
+        client = await Client(server.port, MODERN).open()
+        wire = await client.begin(call_body("pml_execute", HOLD))
+        await server.bench.act.started.wait()
+        idle = await Wire.to(server.port)
+        assert await idle.rest() == b""  # the bound is over for those who said nothing
+        server.bench.act.release.set()
+        assert (await wire.read_reply()).status == 200
+        await idle.close()
         await wire.close()
 
 
