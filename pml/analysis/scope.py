@@ -118,6 +118,8 @@ class Scopes:
 
     def _declare(self, name: Syntax, kind: str, scope: Syntax) -> Binding:
         text = self.source.name(name)
+        if kind in {"var", "loop"} and self._is_parameter(text, scope):
+            scope = scope.parent or scope
         table = self.tables.setdefault(scope, {})
         known = table.get(text)
         if known is None:
@@ -127,22 +129,28 @@ class Scopes:
         self.targets[name] = known
         return known
 
+    def _is_parameter(self, name: str, body: Syntax) -> bool:
+        """Whether a ``var`` in the body of a function is one of its parameters again."""
+        known = self.tables.get(body.parent, {}).get(name) if body.parent is not None else None
+        return known is not None and known.kind == "parameter" and body.parent is known.scope
+
     def _declare_all(self) -> None:
         of = self.source.of_kinds
+        for node in of(*FUNCTIONS):  # first: a `var` may be a parameter again
+            self._declare_function(node)
         for node in of("variable_declarator"):
             self._declare_variables(node)
         for node in of("for_in_statement"):
             self._declare_loop_variables(node)
         for node in of("assignment_expression"):
             self._declare_used(node)
-        for node in of(*FUNCTIONS):
-            self._declare_function(node)
         for node in of("catch_clause"):
             if "parameter" in node.fields:
                 self._define(node["parameter"], None, node, "catch", node)
         for node in of(*CLASSES, "enum_declaration"):
             if "name" in node.fields:
-                self._declare(node["name"], "lexical", _scope_around(node))
+                scope = node if node.kind == "class" else _scope_around(node)
+                self._declare(node["name"], "lexical", scope)
         for member in (m for node in of("enum_body") for m in node.children):
             self._declare(member.get("name") or member, "enum", _scope_around(member))
 
@@ -157,14 +165,14 @@ class Scopes:
         if declaration is None or "name" not in node.fields:
             return
         lexical = declaration.kind == "lexical_declaration"
-        scope = _scope_around(node) if lexical else _function_scope(node)
+        scope = _scope_around(node) if lexical else _var_scope(node)
         value = node.get("value")
         given = None if value is None else Definition(value, (), node)
         self._define(node["name"], given, node, "lexical" if lexical else "var", scope)
 
     def _declare_loop_variables(self, node: Syntax) -> None:
         if {"const", "let", "var"} & set(node.tokens):
-            scope = _function_scope(node) if "var" in node.tokens else node
+            scope = _var_scope(node) if "var" in node.tokens else node
             given = Definition(node["right"], _element(node), node)
             self._define(node["left"], given, node, "loop", scope)
 
@@ -322,7 +330,11 @@ def _scope_around(node: Syntax) -> Syntax:
     return next(outer for outer in node.ancestors() if outer.kind in _SCOPES)
 
 
-def _function_scope(node: Syntax) -> Syntax:
-    return next(
-        outer for outer in node.ancestors() if outer.kind in FUNCTIONS or outer.kind == "program"
-    )
+def _var_scope(node: Syntax) -> Syntax:
+    """The body around; defaults of parameters stand before it and see no ``var`` of it."""
+    for outer in node.ancestors():
+        if outer.kind in FUNCTIONS or outer.kind == "class_static_block":
+            return outer.get("body") or outer
+        if outer.parent is None:
+            return outer
+    return node

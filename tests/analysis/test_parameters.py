@@ -1,5 +1,7 @@
 """Parameters: found in the code, bound before anything runs (SA-4)."""
 
+# ruff: noqa: E501  # programs, a row each
+
 import json
 
 from hypothesis import given
@@ -27,6 +29,27 @@ def test_declared_names_and_standard_names_are_no_parameters() -> None:
       return { a, b, d, e, g, K, E, q: 1, r() { return 2 } }.s
     """
     assert program(source).structure.parameters == ()
+
+
+def test_defaults_of_parameters_do_not_see_what_the_body_declares() -> None:
+    """And a `var` of the body may be a parameter again; a static block is a body too."""
+    source = """
+      function f(x = a) { var a = 3; return x + a }
+      const g = ({ y = b, [c]: z }, w = () => d) => { for (var b of w) { var c = b, d; } function w() {} };
+      function h(x) { for (var x of x) { var x = x } return x }
+      class K { static { var e = 1 } m() { return e } }
+      (function v() { var v = 1; return v })
+    """
+    analysed = program(source)
+    assert analysed.structure.parameters == ("a", "b", "c", "d", "e")
+    assert analysed.errors == ()
+
+
+def test_the_name_of_a_class_expression_is_its_own() -> None:
+    analysed = program(
+        "const a = 1; const f = class a { m() { return a } }; class b {} g(b, class b {})"
+    )
+    assert (analysed.errors, analysed.structure.parameters) == ((), ("g",))
 
 
 def test_a_name_that_is_also_declared_is_a_parameter_only_through_args() -> None:
