@@ -205,7 +205,7 @@ def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Prog
     if program.errors:
         return program
     values = passed(source, calls)
-    lifted = lift(source, scopes, calls, values, read_inputs.names)
+    lifted = lift(source, scopes, calls, values, read_inputs)
     return msgspec.structs.replace(
         program,
         instrumented=instrument(source, calls, drawn.points, lifted),

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from pml.analysis.globals import ABSENT, ARGS, STANDARD
 from pml.analysis.literals import key_name
 from pml.analysis.scope import Scopes, pattern_names
-from pml.analysis.syntax import Source, Syntax, wrapped
+from pml.analysis.syntax import MEMBERS, Source, Syntax, wrapped
 
 _COPING = frozenset({"??", "||", "&&", "!", "typeof", "??=", "||=", "===", "!==", "==", "!="})
 """Operators that code uses on a value that may be absent."""
+_OF_EVERY_OBJECT = frozenset(
+    {"hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"}
+    | {"toLocaleString", "toString", "valueOf"}
+)
+"""Methods of ``Object.prototype``: called on ``args`` they are no inputs and may read any."""
 _CONDITIONS = frozenset({"if_statement", "ternary_expression", "while_statement"})
 
 
@@ -76,14 +81,20 @@ def _read_from(source: Source, node: Syntax) -> list[_Use] | None:
     parent = place.parent
     if parent is None:
         return None
-    if parent.kind == "member_expression" and parent.get("object") is place:
-        return [_Use(parent, key_name(source, parent["property"]) or "")]
-    if parent.kind == "subscript_expression" and parent.get("object") is place:
-        name = key_name(source, parent["index"]) if parent["index"].kind == "string" else None
-        return None if name is None else [_Use(parent, name)]
+    if parent.kind in MEMBERS and parent.get("object") is place:
+        key = parent.get("property") or parent["index"]
+        is_known = key.kind in {"property_identifier", "string"}
+        name = key_name(source, key) if is_known else None
+        as_a_whole = name is None or (name in _OF_EVERY_OBJECT and _is_called(parent))
+        return None if as_a_whole else [_Use(parent, name or "")]
     if parent.kind == "variable_declarator" and parent["name"].kind == "object_pattern":
         return _destructured(source, parent["name"])
     return None
+
+
+def _is_called(member: Syntax) -> bool:
+    callee = wrapped(member)
+    return callee.parent is not None and callee.parent.get("function") is callee
 
 
 def _destructured(source: Source, pattern: Syntax) -> list[_Use] | None:

@@ -7,6 +7,7 @@ import msgspec
 
 from pml.analysis.calls import Calls
 from pml.analysis.functions import Functions
+from pml.analysis.inputs import inputs
 from pml.analysis.lifting import Lifted, lift, passed
 from pml.analysis.scope import Scopes
 from pml.analysis.secrets_in_code import (
@@ -62,7 +63,7 @@ def new_capability(
         return reason
     try:
         parsed = Source(program.source)
-        lifted = _lifted(parsed, program)
+        lifted = _lifted(parsed)
     except RecursionError:
         return "it is too intricate to be looked through for secrets: split it"
     line = secret_line(parsed, lifted)
@@ -100,10 +101,10 @@ def _unfit(program: Program) -> str:
     return ""
 
 
-def _lifted(source: Source, program: Program) -> tuple[Lifted, ...]:
+def _lifted(source: Source) -> tuple[Lifted, ...]:
     scopes = Scopes(source)
     calls = Calls(source, scopes, Functions(source, scopes))
-    return lift(source, scopes, calls, passed(source, calls), program.structure.parameters)
+    return lift(source, scopes, calls, passed(source, calls), inputs(source, scopes))
 
 
 def _without_secrets(whole: NewCapability, source: Source, secrets: list[Lifted]) -> NewCapability:

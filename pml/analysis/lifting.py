@@ -3,7 +3,7 @@
 A literal that stands as a value in the argument object of a call can be replaced without
 changing what the program does with it.  So can the literal of a scalar constant that is passed
 there, at its definition.  Literals that the code computes with stay what they are: the code
-was written for their values.
+was written for their values.  In a program that uses ``args`` as a whole all of them stay.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pml.analysis.calls import Calls, Site
+from pml.analysis.inputs import Inputs
 from pml.analysis.literals import NOT_LITERAL, key_name, literal
 from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import Source, Syntax, bare, wrapped
@@ -90,9 +91,14 @@ def _leaves(source: Source, expression: Syntax, place: Place) -> Iterator[tuple[
 
 
 def lift(
-    source: Source, scopes: Scopes, calls: Calls, values: list[Passed], taken: tuple[str, ...]
+    source: Source, scopes: Scopes, calls: Calls, values: list[Passed], read: Inputs
 ) -> tuple[Lifted, ...]:
-    """The literals among the ``values``, in source order, with names that are not ``taken``."""
+    """The literals among the ``values``, in source order, with names that the code does not read.
+
+    None where the code uses ``args`` as a whole: it may read any name that a literal could get.
+    """
+    if read.whole:
+        return ()
     found: dict[Syntax, tuple[Passed, Any]] = {}
     for one in values:
         node: Syntax | None = one.expression
@@ -101,7 +107,7 @@ def lift(
             node, value = _constant(source, scopes, calls, bare(one.expression))
         if node is not None:
             found.setdefault(node, (one, value))
-    counts = dict.fromkeys(taken, 1)
+    counts = dict.fromkeys(read.names, 1)
     lifted: list[Lifted] = []
     for node in sorted(found, key=lambda node: node.start):
         one, value = found[node]

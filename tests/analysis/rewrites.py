@@ -40,7 +40,7 @@ class Parsed:
         self.calls = Calls(self.source, self.scopes, Functions(self.source, self.scopes))
         self.inputs = inputs(self.source, self.scopes)
         values = passed(self.source, self.calls)
-        self.lifted = lift(self.source, self.scopes, self.calls, values, self.inputs.names)
+        self.lifted = lift(self.source, self.scopes, self.calls, values, self.inputs)
         self.edits: list[tuple[int, int, str]] = []
 
     def replace(self, start: int, end: int, text: str) -> None:

@@ -45,6 +45,9 @@ LIFTED: dict[str, tuple[str, dict[str, Any]]] = {
     "computed": ("mcp.s.a({ a: 1 + 1, b: q ?? 'x', c: q ? 1 : 2, d: `${q}x`, e: f('x'), g: await 'x', h: !0, i: -0, j: 1n })", {}),
     "conditions": ("if (q === 'x') mcp.s.a(); switch (q) { case 'x': mcp.s.b() }", {}),
     "an object by name": ("const o = { a: 1 }; mcp.s.a(o); const p = [1]; mcp.s.b({ p })", {}),
+    "args as a whole": ("const p = 'y'; mcp.s.a({ p, q: 'x', ...args })", {}),
+    "args handed on": ("mcp.s.a({ q: 'x' }); Object.entries(args)", {}),
+    "args asked what it has": ("mcp.s.a({ q: 'x' }); args.hasOwnProperty('q')", {}),
     "what is not passed": ("const x = 'x'; f(x, { a: 1 }); mcp.s.a('x')", {}),
     "shadowed": ("const p = 'x'; const f = (p) => mcp.s.a({ p }); f(1)", {}),
 }  # fmt: skip
@@ -97,9 +100,9 @@ def test_names_that_the_code_reads_come_first_with_the_type_of_where_they_are_pa
 
 def test_arguments_that_nobody_knows_are_one_parameter_at_the_end() -> None:
     analysed = program("await mcp.s.a({ ...args, a: 1 }); return args.b")
-    assert [p.name for p in analysed.parameters] == ["b", "a", "..."]
+    assert [p.name for p in analysed.parameters] == ["b", "..."]
     bound = bind_capability(analysed.parameters, {"a": 2, "b": 3, "c": 4})
-    assert (bound.arguments, bound.lifted) == ({"b": "3", "c": "4"}, {"a": "2"})
+    assert (bound.arguments, bound.lifted) == ({"a": "2", "b": "3", "c": "4"}, {})
     assert input_schema(analysed.parameters)["additionalProperties"] is True
 
 

@@ -4,6 +4,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,6 +98,16 @@ def test_arguments_that_the_code_does_not_name_are_kept_only_for_args_as_a_whole
     assert [(d.severity, d.code, d.text) for d in said] == [
         (Severity.WARNING, "unknown-parameter", "x")
     ]
+
+
+@pytest.mark.parametrize(
+    "use", ["args.hasOwnProperty('x')", "args?.['toString']?.()", "(args.valueOf!)().x"]
+)
+def test_what_every_object_has_is_no_argument(use: str) -> None:
+    analysed = program(f"return {use}")
+    assert analysed.structure.parameters == ()
+    assert bind(analysed, {"x": 1}) == ({"x": "1"}, ())
+    assert program("return args.valueOf + args.x()").structure.parameters == ("valueOf", "x")
 
 
 def test_a_value_that_is_no_json_is_an_error() -> None:
