@@ -25,7 +25,7 @@ from pml.discovery.names import Names, tool_names
 from pml.discovery.tfidf import Frequencies
 from pml.discovery.vectors import Vectors
 from pml.discovery.words import Tokenizer, Words, split
-from pml.domain.capability import PastIntent, normalised_intent
+from pml.domain.capability import CAPABILITY_SERVER, PastIntent, normalised_intent
 from pml.domain.discovery import Found
 
 INTENTS_IN_TEXT = 50
@@ -154,9 +154,20 @@ class Index:
         return None if slot is None else self._entries[slot]
 
     def capabilities_named(self, text: str) -> tuple[str, ...]:
-        """Ids of the capabilities whose name or id the text is, sorted."""
-        entries = [self._held(slot) for slot in self._names.exact(text)]
-        return tuple(sorted(entry.id for entry in entries if entry.kind is Found.CAPABILITY))
+        """Ids of the capabilities whose name or id the text is, sorted.
+
+        To the letter, unlike in the ranking: what is found here may run.
+        """
+        name = text.strip()
+        entries = [self._held(slot) for slot in self._names.exact(name)]
+        return tuple(
+            sorted(
+                entry.id
+                for entry in entries
+                if entry.kind is Found.CAPABILITY
+                and name in {entry.id, entry.name, f"{CAPABILITY_SERVER}.{entry.name}"}
+            )
+        )
 
     def past_equal(self, intent: str) -> tuple[PastIntent, ...]:
         """The past intents that count as the same (`normalised_intent`)."""

@@ -57,6 +57,11 @@ class Words:
         words = [word for word in split(text) if word not in stop_words]
         return words if self._stem is None else self._stem(words)
 
+    def forms(self, word: str) -> list[str]:
+        """What is compared of one word in small letters, whose accents count ("Müller")."""
+        parts = _WORD.findall(word)
+        return parts if self._stem is None else self._stem(parts)
+
 
 def split(text: str) -> list[str]:
     """Every word of a text in small letters, none left out."""

@@ -1,5 +1,6 @@
 """A capability: a learned procedure, how it is called, and what its traces taught (ST-2, ST-4)."""
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -12,6 +13,9 @@ CAPABILITY_SERVER = "capabilities"
 """Stands where a server would in the tool id of a nested call; no server may be named so."""
 CAPABILITY_NAME = r"^[a-z_][a-z0-9_]{0,63}$"
 """A name that stands after ``capabilities.`` in code."""
+_APOSTROPHE = re.compile("['\u2019]")
+_ENDED = re.compile("(.*[^\\W_])[.]|([^\\W_]+)[!?]+")
+"""A token that a stop ends; "/tmp/a?" may be a pattern."""
 
 Rate = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """A share or a probability."""
@@ -146,5 +150,22 @@ class PastIntent(Record, frozen=True, kw_only=True):
 
 
 def normalised_intent(intent: str) -> str:
-    """Under which an intent counts as the same: case, spaces and a final stop do not matter."""
-    return " ".join(intent.casefold().split()).rstrip(" .!?")
+    """Under which an intent counts as the same.
+
+    Spaces, the case of words (`is_word`) and a stop at the end of a sentence do not matter.
+    Everything else does: "/tmp/A" is not "/tmp/a", "delete .." is not "delete".
+    """
+    tokens = intent.split()
+    ended = _ENDED.fullmatch(tokens[-1]) if tokens else None
+    if ended is not None:
+        tokens[-1] = ended[1] or ended[2]
+    return " ".join(token.casefold() if is_word(token) else token for token in tokens)
+
+
+def is_word(token: str) -> bool:
+    """Whether it is letters only, with apostrophes between them at most.
+
+    What the store puts for a character that it cannot hold counts as a letter.
+    """
+    parts = _APOSTROPHE.split(token)
+    return all(part.replace("\ufffd", "x").isalpha() for part in parts)

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pml.discovery.match import clear_match, confidence, phrases, similarity
+from pml.discovery.match import clear_match, confidence, similarity
+from pml.discovery.phrases import phrases
+from pml.domain.capability import normalised_intent
 from tests.discovery.entries import capability, index_of, past, sentences
 from tests.discovery.intent_grammar import wishes
 
@@ -141,9 +143,132 @@ def test_a_word_more_makes_other_phrases(one: str, other: str, word: str) -> Non
     [
         ("count lines in the folder", "In a folder, counting line"),
         ("Anna's report", "anna report"),
-        ("I'd like tea", "you\u2019d like tea"),
+        ("I'd like to print tea", "Hello, could you please print tea?"),
         ("rename 1,000 files", "rename 1,000 file"),
+        ('email the "report" (now) to bob@x.com.', "Email reports to bob@x.com"),
+        ("In 2023, count `*.csv`.", "count *.csv in 2023"),
     ],
 )
 def test_what_does_not_count_in_a_phrase(one: str, other: str) -> None:
     assert phrases(one) == phrases(other)
+
+
+@pytest.mark.parametrize(
+    ("known", "other"),
+    [
+        ("orders with amount > 100", "orders with amount < 100"),
+        ("orders with amount > 100", "orders with amount 100"),
+        ("set balance to 5", "set balance to -5"),
+        ("set balance to 5", "set balance to 5%"),
+        ("pay 100 eur", "pay -100 eur"),
+        ("pay 100 eur", "pay - 100 eur"),
+        ("set temperature to 1.5", "set temperature to 1,5"),
+        ("set temperature to 1.5", "set temperature to 1:5"),
+        ("set temperature to 1.5", "set temperature to 1 5"),
+        ("remove C files", "remove C++ files"),
+        ("remove C files", "remove C# files"),
+        ("remove C files", "remove !C files"),
+        ("remove C files", "remove *.C files"),
+        ("remove C", "remove C:"),
+        ("delete files in /tmp/a", "delete files in ../tmp/a"),
+        ("delete files in /tmp/a", "delete files in ~/tmp/a"),
+        ("delete files in /tmp/a", "delete files in /tmp/a/*"),
+        ("delete files in /tmp/a", "delete files in /tmp/.a"),
+        ("delete files in /tmp/a", "delete files in a/tmp"),
+        ("delete files in /tmp/a", "delete files in /tmp/A"),
+        ("delete files in /tmp/a", "delete files in /tmp/a?"),
+        ("delete files in /tmp/a", "delete files in /tmp/"),
+        ("delete files", "delete files .."),
+        ("log main", "log main.."),
+        ("email bob@x.com", "email bob+x@com"),
+        ("send me the report", "send you the report"),
+        ("send me the report", "send my the report"),
+        ("send me the report", "send you/my report"),
+        ("delete branch", "delete branch a"),
+        ("sum grade students", "sum grade A students"),
+        ("print world", "print hello world"),
+        ("delete logs", 'delete "the" logs'),
+        ('rename "a b" c', 'rename a "b c"'),
+        ("delete (red or blue) and green", "delete red or (blue and green)"),
+        ("stop it, copy it", "copy it, stop it"),
+        (
+            "send news from anna in rome to bob in oslo",
+            "send news from anna in oslo to bob in rome",
+        ),
+        ("delete müller", "delete muller"),
+        ("tell the team", "tell the team data"),
+    ],
+)
+def test_neither_runs_for_the_other(known: str, other: str) -> None:
+    for ran, said in ((known, other), (other, known)):
+        index = index_of([capability("cap_1", ran)])
+        assert clear_match(index, ran) is not None
+        assert clear_match(index, said) is None
+
+
+signs = st.text("aAbX10-+/#%*<>=~_@$&|^\\{}[]", min_size=1, max_size=4)
+
+
+@given(signs, signs, st.sampled_from(["set {} now", "move x to {}", "{}: print it", "print {}."]))
+def test_what_is_not_a_word_is_compared_as_it_was_written(one: str, other: str, frame: str) -> None:
+    assume(one != other and not (one.isalpha() and other.isalpha()))
+    assert phrases(frame.format(one)) != phrases(frame.format(other))
+    assert normalised_intent(frame.format(one)) != normalised_intent(frame.format(other))
+
+
+@given(sentences, signs, st.sampled_from(["", ".", "!", "?!"]))
+def test_spelling_that_does_not_count_neither_changes_the_key_nor_the_phrases(
+    sentence: str, token: str, end: str
+) -> None:
+    one = f"{token} {sentence} it"
+    other = f"  {token}  {sentence.upper()} IT{end} "
+    assert normalised_intent(one) == normalised_intent(other)
+    assert phrases(one) == phrases(other)
+
+
+@given(st.text("aA1.!?/'\" ", max_size=12))
+def test_the_key_of_a_key_is_the_key(intent: str) -> None:
+    key = normalised_intent(intent)
+    assert normalised_intent(key) == key
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("delete ..", "delete"),
+        ("delete .", "delete"),
+        ("delete /tmp/A", "delete /tmp/a"),
+        ("delete /tmp/a?", "delete /tmp/a"),
+        ("delete a/", "delete a/."),
+        ("delete -R", "delete -r"),
+    ],
+)
+def test_intents_that_do_not_count_as_the_same(one: str, other: str) -> None:
+    assert normalised_intent(one) != normalised_intent(other)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["fs.read", "fs:read", "fs read", "FS_READ", "`fs_read`", "fs_read()", "mcp.fs_read", "CAP_1"],
+)
+def test_what_only_resembles_a_name_does_not_run_it(name: str) -> None:
+    index = index_of([capability("cap_1", name="fs_read"), capability("cap_2", name="fs_write")])
+    assert clear_match(index, name) is None
+    for exact in ("fs_read", " capabilities.fs_read\n", "cap_1"):
+        assert index.capabilities_named(exact) == ("cap_1",)
+
+
+def test_a_match_names_the_past_intent_that_it_is_like() -> None:
+    old, new = past("cap_1", "sum the lines", at_ms=1), past("cap_1", "sum lines", at_ms=2)
+    index = index_of([replace(capability("cap_1", name="sums"), intents=(old, new))])
+    for intent, like in (
+        ("sums", None),
+        ("Sum the lines.", old),
+        ("summing a line", new),  # as like one as the other: the latest
+    ):
+        match = clear_match(index, intent)
+        assert match is not None
+        assert match.past == like
+    unclear = confidence(index, "sum lines quickly")
+    assert unclear is not None
+    assert unclear.past == new
