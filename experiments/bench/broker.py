@@ -26,6 +26,7 @@ from pml.domain.run import Outcome, Returned, Run, RunProgram, RunState
 from pml.domain.tools import Tool
 from pml.loop.act import Act
 from pml.loop.library import Library
+from pml.loop.places import Places
 from pml.loop.under_way import Entropy
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
@@ -92,7 +93,7 @@ async def calls_per_s(store: Store, pool: SandboxPool) -> float:
         user_id="local",
         owner="bench",
         emit=lambda _: None,
-        places=asyncio.Semaphore(PROGRAMS),
+        places=Places(Limits()),
     )
     request = ExecuteRequest(intent="echo many times", code=CODE, timeout_ms=120_000)
     started = time.perf_counter()

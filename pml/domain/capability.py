@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from pml.domain.record import Count, Duration, Record
+from pml.domain.record import Count, Duration, JsonText, Record
 from pml.domain.structure import StaticStructure
 
 CAPABILITY_SERVER = "capabilities"
@@ -16,6 +16,20 @@ CAPABILITY_NAME = r"^[a-z_][a-z0-9_]{0,63}$"
 _APOSTROPHE = re.compile("['\u2019]")
 _ENDED = re.compile("(.*[^\\W_])[.]|([^\\W_]+)[!?]+")
 """A token that a stop ends; "/tmp/a?" may be a pattern."""
+RESERVED_NAMES = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    arguments async await break case catch class const continue debugger default delete do else
+    enum eval export extends false finally for function if implements import in instanceof
+    interface let new null of package private protected public return static super switch this
+    throw true try typeof undefined var void while with yield
+    apply bind call caller constructor length name prototype then
+    __proto__
+    """,
+    )
+)
+"""Words of the language, and what promises, proxies and functions are asked for."""
 
 Rate = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """A share or a probability."""
@@ -137,8 +151,21 @@ class Capability(NewCapability, frozen=True, kw_only=True):
         return self.success_count / self.usage_count if self.usage_count else 0.0
 
 
+class Literals(Record, frozen=True, kw_only=True):
+    """The literals of one submission of a procedure; no secret is among them."""
+
+    values: JsonText = "{}"
+    """One JSON object by lifted parameter."""
+    missing: tuple[str, ...] = ()
+    """Those that are not kept, because they are secret or large."""
+
+
 class PastIntent(Record, frozen=True, kw_only=True):
-    """An intent with which a capability has run, as it was sent (sanitised)."""
+    """An intent with which a capability has run, as it was sent (sanitised).
+
+    "the time in Paris" and "the time in Tokyo" are one procedure: what tells them apart are
+    the literals with which each was submitted, so they belong to the intent.
+    """
 
     capability_id: str
     intent: str
@@ -147,6 +174,8 @@ class PastIntent(Record, frozen=True, kw_only=True):
     last_success: bool
     """How the latest of its runs ended."""
     last_at_ms: Count
+    literals: Literals = Literals()
+    """Of the latest submission with this intent; the kept code's own where there was none."""
 
 
 def normalised_intent(intent: str) -> str:

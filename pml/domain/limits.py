@@ -22,6 +22,8 @@ class Limits(Record, frozen=True, kw_only=True):
     """Per run; further calls wait their turn in the broker."""
     concurrent_runs: int = 16
     """Requests that run at the same time in one process; further ones wait, up to their timeout."""
+    nested_runs: int = 4
+    """Runs of nested capabilities at the same time, per level; further ones wait their turn."""
     capability_depth: int = 8
     """Levels of capabilities that call capabilities."""
     request_bytes: int = 4 * _MB

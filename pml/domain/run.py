@@ -4,6 +4,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
+from pml.domain.capability import Literals
 from pml.domain.permissions import Effect
 from pml.domain.record import Count, Duration, JsonText, Ordinal, Record
 
@@ -83,6 +84,8 @@ class RunProgram(Record, frozen=True, kw_only=True):
     seed: int
     lifted: dict[str, JsonText] = {}  # noqa: RUF012
     """Values in place of lifted literals, by parameter; the literal holds where there is none."""
+    literals: Literals | None = None
+    """What the intent stands for from now on; None: what it stood for before."""
 
 
 class Returned(Record, frozen=True, kw_only=True, tag="returned"):

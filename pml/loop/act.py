@@ -4,9 +4,6 @@ Everything that can refuse a program refuses it before the sandbox has it; every
 happens after that is in the log first.
 """
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,15 +22,12 @@ from pml.domain.sanitising import redact_text
 from pml.errors import NotFoundError, RunStateError, SandboxError, StoreError
 from pml.loop.library import Library
 from pml.loop.nested import permissions_of
+from pml.loop.places import NoPlaceError, Places
 from pml.loop.prepare import Prepared, Refusal, examine, prepare, prepare_known, problem_of
 from pml.loop.recall import recall
 from pml.loop.under_way import Emit, Means, RunUnderWay
 
 _log = structlog.get_logger(__name__)
-
-
-class _BusyError(Exception):
-    """No place for another run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +37,8 @@ class _Asked:
     intent: str
     timeout_ms: int
     emit: Emit
+    level: int = 0
+    """Of nesting."""
     parent_run_id: str | None = None
 
 
@@ -56,8 +52,7 @@ class Act(Means):
     """Names this process in the runs that it runs."""
     emit: Emit
     """Told of what happens in runs whose request names nobody else."""
-    places: asyncio.Semaphore
-    """One for each run that may go on at the same time; runs of nested capabilities share one."""
+    places: Places
 
     async def execute(
         self, request: ExecuteRequest, *, emit: Emit | None = None
@@ -74,32 +69,15 @@ class Act(Means):
         asked = _Asked(intent=request.intent, timeout_ms=request.timeout_ms, emit=emit or self.emit)
         try:
             await self._close_the_unclosed()
-            async with self._place(request.timeout_ms):
+            async with self.places.place(0, timeout_ms=request.timeout_ms):
                 return await self._execute(request, asked)
         except StoreError as exc:
             error = ExecuteError(code="store_unavailable", message=str(exc))
         except SandboxError as exc:
             error = ExecuteError(code="sandbox_unavailable", message=str(exc))
-        except _BusyError:
+        except NoPlaceError:
             error = ExecuteError(code="busy", message=_busy(self.limits, request.timeout_ms))
         return ExecuteResponse(status=RunState.ERROR, error=error)
-
-    @asynccontextmanager
-    async def _place(self, timeout_ms: int) -> AsyncIterator[None]:
-        """One of the places for runs.
-
-        Raises:
-            _BusyError: none became free in time.
-        """
-        try:
-            async with asyncio.timeout(timeout_ms / 1000):
-                await self.places.acquire()
-        except TimeoutError as exc:
-            raise _BusyError from exc
-        try:
-            yield
-        finally:
-            self.places.release()
 
     async def _close_the_unclosed(self) -> None:
         for run_id in list(self.unclosed):
@@ -163,7 +141,7 @@ class Act(Means):
             kept=self._kept(prepared),
             prepared=prepared,
             emit=asked.emit,
-            run_nested=partial(self._run_nested, parent=run, emit=asked.emit),
+            run_nested=partial(self._run_nested, parent=run, asked=asked),
         )
         if approvals:
             await self.store.runs.create(run, under_way.kept)
@@ -180,6 +158,7 @@ class Act(Means):
             arguments=dict(prepared.arguments),
             seed=self.entropy.seed(),
             lifted=dict(prepared.lifted),
+            literals=prepared.literals,
         )
 
     def _approvals(self, prepared: Prepared) -> tuple[Permission, ...]:
@@ -190,7 +169,7 @@ class Act(Means):
         return tuple(p for p in permissions if p.approval_mode is ApprovalMode.HIL)
 
     async def _run_nested(
-        self, capability: Capability, arguments: JsonText, *, parent: Run, emit: Emit
+        self, capability: Capability, arguments: JsonText, *, parent: Run, asked: _Asked
     ) -> ExecuteResponse:
         """Run a capability that the code of another run calls (EX-10).
 
@@ -199,21 +178,33 @@ class Act(Means):
             SandboxError: there is no sandbox to be had.
         """
         given = msgspec.json.decode(arguments)
-        bound = bind_capability(capability.parameters, given if isinstance(given, dict) else {})
+        if not isinstance(given, dict):
+            return _invalid("a capability takes one object with named arguments")
+        bound = bind_capability(capability.parameters, given)
         if wrong := (*(f"{name} is missing" for name in bound.missing), *bound.problems):
-            return _refused(Refusal(ExecuteError(code="invalid_params", message="; ".join(wrong))))
-        prepared = await prepare_known(
-            capability, bound.arguments, bound.lifted, library=self.library
-        )
+            return _invalid("; ".join(wrong))
+        prepared = await prepare_known(capability, bound, library=self.library)
         if isinstance(prepared, Refusal):
             return _refused(prepared)
-        asked = _Asked(
+        nested = _Asked(
             intent=capability.intent,
             timeout_ms=parent.timeout_ms,
-            emit=emit,
+            emit=asked.emit,
+            level=asked.level + 1,
             parent_run_id=parent.id,
         )
-        return await self._run(prepared, asked)
+        try:
+            async with self.places.place(nested.level, timeout_ms=nested.timeout_ms):
+                return await self._run(prepared, nested)
+        except NoPlaceError:
+            return _refused(Refusal(ExecuteError(code="busy", message=_BUSY_NESTED)))
+
+
+_BUSY_NESTED = "too many nested runs were under way all the time (nested_runs): call fewer at once"
+
+
+def _invalid(message: str) -> ExecuteResponse:
+    return _refused(Refusal(ExecuteError(code="invalid_params", message=message)))
 
 
 def _refused(refusal: Refusal) -> ExecuteResponse:

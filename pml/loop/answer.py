@@ -56,7 +56,7 @@ def answer(
         approvals=ending.approvals,
         diagnostics=diagnostics,
         warnings=warnings,
-        error=ending.error,
+        error=ending.error or _stopped(ending.approvals),
         dag=DagMetadata(
             tasks_count=len(tasks),
             layers_count=len(structure.layers),
@@ -82,6 +82,18 @@ def _summary(task: TaskResult, limits: Limits) -> TaskSummary:
         result_preview=preview(task.result, limits.preview_chars) if task.success else "",
         error=task.error,
     )
+
+
+def _stopped(approvals: tuple[Permission, ...]) -> ExecuteError | None:
+    """What stopped a run under way: permissions that became stricter since it was analysed."""
+    if not approvals:
+        return None
+    message = (
+        f"the run stopped before it called {', '.join(p.tool for p in approvals)}, which may not "
+        "be called without approval: allow it in permissions.yaml (approval_mode: auto), then "
+        "send the request again; tasks says what has run"
+    )
+    return ExecuteError(code="approval_required", message=message)
 
 
 def approval_error(approvals: tuple[Permission, ...]) -> ExecuteError:

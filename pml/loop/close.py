@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from pml.domain.capability import Literals
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.record import JsonText, decode
@@ -30,6 +31,8 @@ class History:
     arguments: Mapping[str, JsonText]
     given: JsonText = "{}"
     """Every argument as one JSON object, literals of the code included where they are known."""
+    literals: Literals | None = None
+    """What the intent stands for from now on."""
 
 
 async def read_history(store: Store, run: Run) -> History:
@@ -45,6 +48,7 @@ async def read_history(store: Store, run: Run) -> History:
         ledger=Ledger(await store.run_log.read(run.id)),
         arguments=kept.arguments,
         given=json_object({**kept.arguments, **kept.lifted}),
+        literals=kept.literals,
     )
 
 
@@ -110,4 +114,5 @@ async def close(
         dependencies=edges,
         result_expires_at_ms=now_ms + limits.result_ttl_s * 1000,
         arguments=history.given,
+        literals=history.literals,
     )

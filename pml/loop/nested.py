@@ -86,11 +86,11 @@ class JudgesCapabilities:
         parts = permissions_of(structure, self.callees, self.catalog, self.tools)
         asks = [part.tool for part in parts if part.approval_mode is ApprovalMode.HIL]
         return Permission(
-            tool=tool.id,
+            tool=", ".join(asks) or tool.id,
             scope=max((p.scope for p in parts), key=_SCOPES.index, default=Scope.MINIMAL),
             effect=max((p.effect for p in parts), key=_EFFECTS.index, default=Effect.READ),
             approval_mode=ApprovalMode.HIL if asks else ApprovalMode.AUTO,
-            reason=f"it calls {', '.join(asks)}" if asks else "as its tools",
+            reason=f"called by {tool.name}" if asks else "as its tools",
         )
 
 

@@ -17,8 +17,14 @@ import msgspec
 from pml.analysis.analyse import analyse, references
 from pml.analysis.dag import compile_dag
 from pml.analysis.kept import new_capability
-from pml.analysis.parameters import bind
-from pml.domain.capability import Capability, CapabilityParameter, CapabilitySource, NewCapability
+from pml.analysis.parameters import Bound, bind
+from pml.domain.capability import (
+    Capability,
+    CapabilityParameter,
+    CapabilitySource,
+    Literals,
+    NewCapability,
+)
 from pml.domain.json_text import flaw
 from pml.domain.limits import Limits
 from pml.domain.program import Diagnostic, Program, Severity
@@ -52,6 +58,8 @@ class Prepared:
     """What is to be kept of a program that was submitted."""
     capability: Capability | None = None
     """What is run, if it is known already."""
+    literals: Literals | None = None
+    """What the intent stands for after a run of this; None: what it stood for before."""
 
     def source_hash(self) -> str:
         """SHA-256 of the source: what approvals bind to (design, section 5, rule 12)."""
@@ -122,15 +130,26 @@ async def prepare(
         parameters=program.parameters,
         diagnostics=diagnostics,
         new=None if isinstance(new, str) else new,
+        literals=None if isinstance(new, str) else literals_of(new.parameters, limits),
     )
+
+
+def literals_of(parameters: Iterable[CapabilityParameter], limits: Limits) -> Literals:
+    """With which literals a procedure was submitted, as far as they may and can be kept."""
+    lifted = [parameter for parameter in parameters if parameter.lifted]
+    values = {p.name: p.default for p in lifted if p.default is not msgspec.UNSET}
+    text = json.dumps(values)
+    if len(text) > limits.trace_value_bytes:
+        values, text = {}, "{}"
+    return Literals(values=text, missing=tuple(p.name for p in lifted if p.name not in values))
 
 
 async def prepare_known(
     capability: Capability,
-    arguments: Mapping[str, JsonText],
-    lifted: Mapping[str, JsonText],
+    bound: Bound,
     *,
     library: Library,
+    literals: Literals | None = None,
 ) -> Prepared | Refusal:
     """What it takes to run a capability; its code is not parsed again.
 
@@ -156,10 +175,11 @@ async def prepare_known(
         catalog=with_capabilities(listed.tools, by_name),
         by_name=by_name,
         callees=callees,
-        arguments=arguments,
-        lifted=lifted,
+        arguments=bound.arguments,
+        lifted=bound.lifted,
         parameters=capability.parameters,
         capability=capability,
+        literals=literals,
     )
 
 

@@ -4,9 +4,11 @@ A capability runs by itself only where nobody could mean another one: see
 `pml.discovery.match`.  Everything else is shown with what is missing, and why.
 """
 
+import json
+
 from pml.analysis.parameters import bind_capability
 from pml.discovery.match import Match, clear_match, confidence
-from pml.domain.capability import Capability, Lifecycle
+from pml.domain.capability import Capability, Lifecycle, Literals
 from pml.domain.permissions import ApprovalMode
 from pml.domain.response import ExecuteRequest, Suggestions
 from pml.errors import NotFoundError
@@ -65,16 +67,29 @@ async def _runnable(
     """The capability ready to run, or why it does not run by itself."""
     try:
         capability = await capabilities.get(match.capability_id)
-        bound = bind_capability(capability.parameters, request.args)
+        literals = Literals() if match.past is None else match.past.literals
+        bound = bind_capability(
+            capability.parameters, {**json.loads(literals.values), **request.args}
+        )
+        unkept = tuple(name for name in literals.missing if name not in request.args)
+        missing = (*bound.missing, *unkept)
         if wrong := (
-            _doubts(capability) or _wrong_arguments(capability, bound.missing, bound.problems)
+            _unproven(capability) or _wrong_arguments(capability, missing, bound.problems)
         ):
             return wrong
-        prepared = await prepare_known(capability, bound.arguments, bound.lifted, library=library)
+        prepared = await prepare_known(
+            capability,
+            bound,
+            library=library,
+            literals=None if match.past is None else literals,
+        )
     except NotFoundError as exc:
         return f"the capability that fits cannot be run: {exc}"
     if isinstance(prepared, Refusal):
         return f"capabilities.{capability.name} fits, and cannot run now: {prepared.error.message}"
+    for callee in prepared.callees.values():
+        if unfit := _unfit(callee):
+            return f"capabilities.{capability.name} fits, but it calls another: {unfit}"
     permissions = permissions_of(prepared.structure, prepared.callees, prepared.catalog, judge)
     asks = [p.tool for p in permissions if p.approval_mode is ApprovalMode.HIL]
     if asks:
@@ -85,20 +100,25 @@ async def _runnable(
     return prepared
 
 
-def _doubts(capability: Capability) -> str:
+def _unproven(capability: Capability) -> str:
     """Why the capability is not trusted to run by itself; empty if it is."""
+    if capability.success_rate >= MIN_SUCCESS_RATE:
+        return _unfit(capability)
+    return _unfit(capability) or (
+        f"capabilities.{capability.name} fits, but only {capability.success_rate:.0%} of its "
+        f"{capability.usage_count} runs succeeded: send its code to run it"
+    )
+
+
+def _unfit(capability: Capability) -> str:
+    """Why nothing should run the capability unseen; empty if it may."""
     name = f"capabilities.{capability.name}"
     if capability.hidden or capability.lifecycle is Lifecycle.DEPRECATED:
-        return f"{name} fits, but has not proved itself: send its code to run it"
+        return f"{name} has not proved itself: send its code to run it"
     if capability.stale:
         return (
-            f"{name} fits, but a tool that it uses has changed since it last succeeded: "
-            "send its code once to verify it"
-        )
-    if capability.success_rate < MIN_SUCCESS_RATE:
-        return (
-            f"{name} fits, but only {capability.success_rate:.0%} of its "
-            f"{capability.usage_count} runs succeeded: send its code to run it"
+            f"{name} uses a tool that has changed since it last succeeded: send its code once "
+            "to verify it"
         )
     return ""
 

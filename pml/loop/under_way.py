@@ -246,6 +246,7 @@ class RunUnderWay:
             ledger=ledger,
             arguments=self.kept.arguments,
             given=self.prepared.given(),
+            literals=self.kept.literals,
         )
 
 

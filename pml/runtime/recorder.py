@@ -24,7 +24,16 @@ from pml.domain.run import (
     Undelivered,
 )
 from pml.domain.sanitising import for_trace, preview, redact, redact_text
-from pml.domain.structure import EdgeType, Evidence, Join, StaticStructure, Task
+from pml.domain.secret_rules import MASK, sensitive_key
+from pml.domain.structure import (
+    CapabilityCall,
+    EdgeType,
+    Evidence,
+    Join,
+    Parameter,
+    StaticStructure,
+    Task,
+)
 from pml.domain.trace import (
     BranchDecision,
     DependencyType,
@@ -59,7 +68,7 @@ def project(
         capability_id=run.capability_id,
         parent_trace_id=run.parent_run_id,
         intent_text=redact_text(run.intent),
-        initial_context=for_trace(context, limits),
+        initial_context=for_trace(_without_secrets(context, structure), limits),
         executed_at_ms=run.created_at_ms,
         success=run.state == "success",
         state=run.state,
@@ -73,6 +82,18 @@ def project(
         ),
         task_results=task_results(ledger, limits),
     )
+
+
+def _without_secrets(context: dict[str, Any], structure: StaticStructure) -> dict[str, Any]:
+    """What is passed to a tool under a sensitive name is a secret under any name."""
+    secret = {
+        argument.parameter_name
+        for node in structure.nodes
+        if isinstance(node, Task | CapabilityCall)
+        for name, argument in node.arguments.items()
+        if isinstance(argument, Parameter) and sensitive_key(name)
+    }
+    return {name: MASK if name in secret else value for name, value in context.items()}
 
 
 def executed_path(structure: StaticStructure, ledger: Ledger) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from pml.errors import ConfigError
 from pml.loop.act import Act
 from pml.loop.discover import Discover
 from pml.loop.library import Library
+from pml.loop.places import Places
 from pml.loop.recover import recover
 from pml.loop.results import ReadTaskResult
 from pml.loop.under_way import Entropy
@@ -169,7 +170,7 @@ async def workbench(
             user_id=settings.user_id,
             owner=this_process(),
             emit=on_event,
-            places=asyncio.Semaphore(limits.concurrent_runs),
+            places=Places(limits),
         )
         yield Workbench(
             store=store,

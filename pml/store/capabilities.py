@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import psycopg
-from psycopg.rows import class_row, kwargs_row
+from psycopg.rows import kwargs_row
 
 from pml.domain.capability import (
     Capability,
@@ -14,6 +14,7 @@ from pml.domain.capability import (
     CapabilitySource,
     Learning,
     Lifecycle,
+    Literals,
     NewCapability,
     PastIntent,
 )
@@ -133,7 +134,7 @@ async def _select(
 async def _intents(connection: Connection, ids: Sequence[str]) -> tuple[PastIntent, ...]:
     if not ids:
         return ()
-    cursor = connection.cursor(row_factory=class_row(PastIntent))
+    cursor = connection.cursor(row_factory=kwargs_row(_past_intent))
     await cursor.execute(_SQL["intents"], {"ids": list(ids), "limit": PAST_INTENTS})
     return tuple(await cursor.fetchall())
 
@@ -183,3 +184,7 @@ def _capability(
         lifecycle=Lifecycle(lifecycle),
         **columns,
     )
+
+
+def _past_intent(literals: str, **columns: Any) -> PastIntent:  # noqa: ANN401  # as the query names them
+    return PastIntent(literals=decode(Literals, literals), **columns)

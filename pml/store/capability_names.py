@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from pml.domain.capability import CAPABILITY_NAME
+from pml.domain.capability import CAPABILITY_NAME, RESERVED_NAMES
 
 _NAME = re.compile(CAPABILITY_NAME)
 _MOST_CHARS = 64
@@ -16,6 +16,9 @@ def check_name(name: str) -> None:
     Raises:
         ValueError: it is no `CAPABILITY_NAME`.
     """
+    if name in RESERVED_NAMES:
+        message = f"{name!r} means something else in JavaScript: choose another name"
+        raise ValueError(message)
     if not _NAME.fullmatch(name):
         message = (
             f"{name!r} is no name of a capability: expected at most {_MOST_CHARS} lower-case "

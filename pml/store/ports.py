@@ -16,7 +16,7 @@ from typing import NewType, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pml.domain.capability import Capability, NewCapability, PastIntent
+from pml.domain.capability import Capability, Literals, NewCapability, PastIntent
 from pml.domain.record import JsonText, Record
 from pml.domain.run import LogRecord, Run, RunProgram, RunState
 from pml.domain.tools import Catalog, Tool
@@ -241,6 +241,7 @@ class Traces(Protocol):
         dependencies: Sequence[ToolDependency],
         result_expires_at_ms: int,
         arguments: JsonText = "{}",
+        literals: Literals | None = None,
     ) -> None:
         """Write a run's state, trace, task results and dependency counts, all or nothing.
 
@@ -249,7 +250,7 @@ class Traces(Protocol):
         learned so far (LE-1), the trace is inserted, and learning, usage, past intents and
         life cycle are updated.  Only runs that ended in success or error teach.
         ``arguments`` is one JSON object of all bound arguments, lifted ones too; what is kept
-        of it is an HMAC (rule 8).
+        of it is an HMAC (rule 8).  ``literals`` become those of the past intent, if given.
 
         Repeating it with the same trace id changes nothing.  When ``to`` is final, the log
         may be deleted from ``result_expires_at_ms`` on.  The trace is stored for the

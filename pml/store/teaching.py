@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from pml.domain.capability import Learning, Lifecycle, normalised_intent
-from pml.domain.record import JsonText, decode
+from pml.domain.capability import Learning, Lifecycle, Literals, normalised_intent
+from pml.domain.record import JsonText, decode, encode
 from pml.domain.structure import StaticStructure
 from pml.domain.trace import ExecutionTrace
 from pml.learning.experience import Experience
@@ -71,6 +71,7 @@ async def teach(
     trace: ExecutionTrace,
     *,
     argument_hash: str,
+    literals: Literals | None,
     now_ms: int,
 ) -> None:
     """Write what the capability's runs came to with this one."""
@@ -93,6 +94,7 @@ async def teach(
         "intent_key": hashlib.sha256(normalised_intent(intent).encode()).hexdigest(),
         "intent": intent,
         "success": trace.success,
+        "literals": None if literals is None else encode(literals).decode(),
         "now_ms": now_ms,
     }
     await connection.execute(_SQL["teach"], row)

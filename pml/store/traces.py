@@ -7,6 +7,7 @@ import msgspec
 import psycopg
 from psycopg.rows import kwargs_row
 
+from pml.domain.capability import Literals
 from pml.domain.record import JsonText, decode, encode
 from pml.domain.run import RunState
 from pml.domain.trace import BranchDecision, ExecutionTrace, TaskResult, ToolDependency
@@ -43,6 +44,7 @@ class PostgresTraces:
         dependencies: Sequence[ToolDependency],
         result_expires_at_ms: int,
         arguments: JsonText = "{}",
+        literals: Literals | None = None,
     ) -> None:
         """See `Traces.finish`."""
         check_trace(run_id, trace)
@@ -63,6 +65,7 @@ class PostgresTraces:
                     capability,
                     trace,
                     argument_hash=self._key.hmac(known_as),
+                    literals=literals,
                     now_ms=now_ms,
                 )
             await move_run(

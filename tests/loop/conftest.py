@@ -1,6 +1,5 @@
 """The loop over real sandboxes, with the store in memory and servers that the test answers for."""
 
-import asyncio
 import itertools
 from collections.abc import AsyncIterator
 
@@ -11,6 +10,7 @@ from pml.domain.events import Event
 from pml.domain.limits import Limits
 from pml.loop.act import Act
 from pml.loop.library import Library
+from pml.loop.places import Places
 from pml.loop.under_way import Entropy
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
@@ -53,5 +53,5 @@ def act(outside: Outside, pool: SandboxPool, events: list[Event]) -> Act:
         user_id="local",
         owner="here/boot/ns/1/2",
         emit=events.append,
-        places=asyncio.Semaphore(Limits().concurrent_runs),
+        places=Places(Limits()),
     )

@@ -193,3 +193,61 @@ async def test_an_explicit_name_runs_the_capability(act: Act) -> None:
     (capability,) = await kept(act)
     answer = await run(act, None, capability.name, path="b")
     assert (answer.status, answer.result) == ("success", {"path": "b"})
+
+
+TIME = 'return await mcp.fs.read({{ path: "{place}" }});'
+
+
+async def test_an_intent_means_the_literals_that_it_was_submitted_with(act: Act) -> None:
+    """Two intents are one procedure with other literals: each stands for its own."""
+    for place in ("Tokyo", "Paris"):
+        await run(act, TIME.format(place=place), f"what time is it in {place}")
+    assert len(await kept(act)) == 1
+    for place in ("Tokyo", "Paris", "Paris"):
+        answer = await run(act, None, f"What time is it in {place}?")
+        assert (answer.mode, answer.result) == ("speculation", {"path": place})
+    given = await run(act, None, "what time is it in Paris", path="Rome")
+    assert given.result == {"path": "Rome"}
+    again = await run(act, None, "what time is it in Paris")
+    assert again.result == {"path": "Paris"}
+
+
+async def test_a_literal_that_was_a_secret_is_asked_for_whatever_the_kept_code_says(
+    act: Act,
+) -> None:
+    secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"  # made up
+    code = 'return await mcp.fs.write({{ path: "a", note: "{note}" }});'
+    await run(act, code.format(note="harmless"), "write the note")
+    await run(act, code.format(note=secret), "write the other note")
+    answer = await run(act, None, "write the other note")
+    assert answer.suggestions is not None
+    assert "note" in answer.suggestions.why
+    assert secret not in repr(await act.store.capabilities.changes(None))
+
+
+async def test_names_of_inputs_are_the_interface_of_a_procedure(act: Act) -> None:
+    await run(
+        act, "return await mcp.fs.write({ src: args.a, dst: args.b });", "move a to b", a="1", b="2"
+    )
+    await run(
+        act, "return await mcp.fs.write({ src: args.b, dst: args.a });", "move b to a", a="1", b="2"
+    )
+    assert len(await kept(act)) == 2
+    answer = await run(act, None, "move b to a", a="A", b="B")
+    assert answer.result == {"src": "B", "dst": "A"}
+
+
+async def test_an_input_never_falls_back_to_a_literal_of_another_submission(
+    act: Act, outside: Outside
+) -> None:
+    await run(act, 'return await mcp.fs.write({ path: "tmp" });', "delete tmp")
+    await run(act, "return await mcp.fs.write({ path: args.path });", "delete it", path="x")
+    answer = await run(act, None, "delete it")
+    assert answer.status == "suggestions"
+    assert len(outside.requests) == 2
+
+
+async def test_a_secret_argument_is_masked_under_any_name(act: Act) -> None:
+    answer = await run(act, "return await mcp.fs.write({ token: args.t });", t="hunter2")
+    (trace,) = await act.store.traces.of_run(answer.workflow_id or "")
+    assert "hunter2" not in repr(trace)

@@ -1,6 +1,7 @@
 """Capabilities called by code run through the same path, as runs of their own (EX-10)."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -142,3 +143,54 @@ async def test_arguments_of_a_capability_are_checked_before_it_runs(
     assert answer.error is not None
     assert "pth" in answer.error.message
     assert len(outside.requests) == 1
+
+
+@pytest.mark.parametrize("argument", ["null", "[1]", "5", '"tmp"', "true"])
+async def test_what_is_no_object_of_arguments_is_refused(
+    act: Act, outside: Outside, argument: str
+) -> None:
+    inner = await learn(act, 'return await mcp.fs.write({ path: "tmp" });', "write notes")
+    code = f"const given = JSON.parse({json.dumps(argument)}); "
+    answer = await run(act, code + f"return await capabilities.{inner.name}(given);")
+    assert answer.status == "error"
+    assert len(outside.requests) == 1
+
+
+async def test_a_fan_of_nested_runs_takes_turns(act: Act, outside: Outside) -> None:
+    """No deadlock, and at no time more runs than there are places."""
+    under_way, most = 0, 0
+
+    async def count(_tool: str, arguments: JsonText) -> Outcome:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        for _ in range(50):  # others get their turn
+            await asyncio.sleep(0)
+        under_way -= 1
+        return Returned(value=arguments)
+
+    outside.answers["fs:read"] = count
+    inner = await learn(act, READ, "read notes")
+    fan = f"return await Promise.all([1, 2, 3, 4].map(() => capabilities.{inner.name}({{}})));"
+    middle = await learn(act, fan, "read notes often")
+    answer = await run(act, fan.replace(inner.name, middle.name).replace("[1", "[0, 1"))
+    assert answer.status == "success", answer.error
+    assert most <= act.limits.nested_runs
+
+
+async def test_a_deprecated_callee_keeps_its_caller_from_running_by_itself(
+    act: Act, outside: Outside
+) -> None:
+    async def refuse(_tool: str, _arguments: JsonText) -> Outcome:
+        return Failed(code="tool_error", message="no")
+
+    inner = await learn(act, READ, "read notes")
+    code = f"try {{ return await capabilities.{inner.name}({{}}); }} catch {{ return 0; }}"
+    await learn(act, code, "read them anyway")
+    outside.answers["fs:read"] = refuse
+    for _ in range(12):
+        await run(act, code, "read them anyway")
+    answer = await act.execute(ExecuteRequest(intent="read them anyway"))
+    assert answer.status == "suggestions"
+    assert answer.suggestions is not None
+    assert "not proved itself" in answer.suggestions.why

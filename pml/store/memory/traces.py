@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pml.domain.capability import PastIntent, normalised_intent
+from pml.domain.capability import Literals, PastIntent, normalised_intent
 from pml.domain.record import JsonText
 from pml.domain.run import RunState
 from pml.domain.trace import ExecutionTrace, ToolDependency
@@ -39,6 +39,7 @@ class MemoryTraces:
         dependencies: Sequence[ToolDependency],
         result_expires_at_ms: int,
         arguments: JsonText = "{}",
+        literals: Literals | None = None,
     ) -> None:
         """See `Traces.finish`."""
         check_trace(run_id, trace)
@@ -51,7 +52,7 @@ class MemoryTraces:
             surprise = priority(kept.experience.learning, trace)
             trace = msgspec.structs.replace(trace, priority=surprise)
             if teaches(trace):
-                self._teach(kept, trace, arguments, now_ms)
+                self._teach(kept, trace, arguments, literals, now_ms)
         self._data.traces[trace.id] = trace
         for task_id, text in results:
             self._data.results[run_id, task_id] = Result(text, result_expires_at_ms)
@@ -66,7 +67,12 @@ class MemoryTraces:
         return self._data.capabilities[trace.capability_id]
 
     def _teach(
-        self, kept: KeptCapability, trace: ExecutionTrace, arguments: JsonText, now_ms: int
+        self,
+        kept: KeptCapability,
+        trace: ExecutionTrace,
+        arguments: JsonText,
+        literals: Literals | None,
+        now_ms: int,
     ) -> None:
         kept.experience = kept.experience.after(
             trace,
@@ -84,6 +90,7 @@ class MemoryTraces:
             failure_count=(old.failure_count if old else 0) + (not trace.success),
             last_success=trace.success,
             last_at_ms=now_ms,
+            literals=literals or (old.literals if old else Literals()),
         )
         kept.used_at_ms = now_ms
         kept.changed = self._data.changed()

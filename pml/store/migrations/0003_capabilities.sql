@@ -49,6 +49,7 @@ CREATE TABLE past_intent (
   failure_count bigint NOT NULL CHECK (failure_count >= 0),
   last_success  boolean NOT NULL,
   last_at_ms    bigint NOT NULL,
+  literals      json NOT NULL DEFAULT '{}', -- of the latest submission with it
   PRIMARY KEY (user_id, capability_id, intent_key),
   FOREIGN KEY (user_id, capability_id) REFERENCES workflow_pattern (user_id, pattern_id)
     ON DELETE CASCADE

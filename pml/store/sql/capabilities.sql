@@ -60,7 +60,7 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 
 -- name: intents
 SELECT past.capability_id, past.intent, past.success_count, past.failure_count,
-       past.last_success, past.last_at_ms
+       past.last_success, past.last_at_ms, past.literals::text
 FROM unnest(%(ids)s::text[]) AS wanted (capability_id)
 CROSS JOIN LATERAL (
   SELECT *
@@ -97,12 +97,13 @@ WITH taught AS (
   WHERE pattern_id = %(id)s
 )
 INSERT INTO past_intent AS past (capability_id, intent_key, intent, success_count, failure_count,
-                                 last_success, last_at_ms)
+                                 last_success, last_at_ms, literals)
 VALUES (%(id)s, %(intent_key)s, %(intent)s, %(success)s::integer, 1 - %(success)s::integer,
-        %(success)s, %(now_ms)s)
+        %(success)s, %(now_ms)s, coalesce(%(literals)s::json, '{}'))
 ON CONFLICT (user_id, capability_id, intent_key)
 DO UPDATE SET
   success_count = past.success_count + excluded.success_count,
   failure_count = past.failure_count + excluded.failure_count,
   last_success = excluded.last_success,
-  last_at_ms = excluded.last_at_ms
+  last_at_ms = excluded.last_at_ms,
+  literals = coalesce(%(literals)s::json, past.literals)
