@@ -4,17 +4,16 @@ One walk over the tree writes it down without what does not matter:
 
 - names that the program declares (variables, functions, parameters, classes, labels) are
   numbers, in order of first occurrence in the walk; free names and properties stay;
-- inputs are numbered too, and so is every lifted literal, each as a parameter of its own, so
-  that names, values and types of parameters do not matter, but which value flows where does.
-  So ``{ path: "a" }`` and ``{ path: args.path }`` are the same procedure if nothing else reads
-  ``args.path``: it differs only in whether its parameter has a default.  The code that is kept
-  is the one that came first.  Where the code uses ``args`` as a whole, names of inputs matter;
+- inputs stay too: their names are the interface by which the procedure is run.  As a variable
+  and as ``args.x`` an input is the same, unless the program may set one;
+- a lifted literal is a hole, so its value does not matter; what it is passed as does.  Holes and
+  inputs are never the same: an input has no default;
 - spelling is gone: layout, comments, types, quotes, escapes, number formats, ``o["x"]`` for
   ``o.x``, shorthand, a template without substitutions, parentheses but those that end an
   optional chain;
-- the pairs of an object literal are in order of their keys where all values are pure, no key is
-  computed, spread or ``__proto__``, and none stands twice;
-- a capability is its id, not its name.
+- the pairs of an object that is passed to a tool are in order of their keys where nobody can
+  tell (`pml.analysis.purity`);
+- a capability is its id, however the code gets at it.
 
 Everything else is written as it stands: kinds of nodes, operators, keywords, order.  Numbering
 bound names by first occurrence decides equality up to renaming, as de Bruijn's indices do
@@ -27,16 +26,16 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from pml.analysis.calls import Calls, Kind
+from pml.analysis.calls import Calls, Handle, Kind
 from pml.analysis.inputs import Inputs
 from pml.analysis.lifting import Lifted
 from pml.analysis.numbered import Numbered
-from pml.analysis.purity import impure_nodes
+from pml.analysis.purity import unordered
 from pml.analysis.scope import Scopes, pattern_names
 from pml.analysis.spelling import ends_chain, fragment, number_text, static_key, static_text
 from pml.analysis.syntax import MEMBERS, Source, Syntax, bare
 
-_VERSION = "pml canonical form 1"
+_VERSION = "pml canonical form 2"
 _LISTS = frozenset(
     {"program", "statement_block", "switch_case", "switch_default", "class_static_block"}
 )
@@ -57,6 +56,8 @@ _OF_TYPES = {
 }
 """Tokens that say nothing at run time, or nothing that the children do not say."""
 _MEMBER_DEFINITIONS = frozenset({"method_definition", "public_field_definition"})
+_READING = MEMBERS | {"identifier", "shorthand_property_identifier"}
+"""Reads of an input that are one expression; a pattern is written as it stands."""
 _WRITING = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
 
 
@@ -91,19 +92,19 @@ class _Form(Numbered):
         super().__init__(source, scopes)
         self._calls = calls
         self._lifted = {one.node for one in lifted}
-        self._inputs = {} if read.whole else read.places
-        self._split = _writes_an_input(source, self._inputs)
+        may_change = read.whole or _writes_an_input(source, read.places)
+        self._inputs = {} if may_change else read.places
         self._capability_ids = capability_ids
-        self._impure = impure_nodes(source, calls)
+        self._unordered = unordered(source, calls, read)
 
     def visit(self, node: Syntax) -> None:
         """Write one node."""
         if node in self._lifted:
-            self.parameter(node)
+            self.parts.append("hole")
             return
         node = bare(node)
-        if node in self._inputs:
-            self._read(node)
+        if node in self._inputs and node.kind in _READING:
+            self.text("input", self._inputs[node])
             return
         write = self._WRITERS.get(node.kind)
         if write is None:
@@ -139,20 +140,6 @@ class _Form(Numbered):
         else:
             self._key(name)
 
-    def _read(self, node: Syntax) -> None:
-        """An input; as a variable and as ``args.x`` the same, unless the program sets one."""
-        is_member = node.kind in MEMBERS
-        how = (" of args" if is_member else " variable") if self._split else ""
-        if is_member or node.kind == "identifier":
-            self.parameter(self._inputs[node], how)
-        elif node.kind == "shorthand_property_identifier":
-            self.open("pair")
-            self.text("key", self.source.name(node))
-            self.parameter(self._inputs[node], how)
-            self.close()
-        else:
-            self._pattern_pair(node)
-
     def _labelled(self, node: Syntax) -> None:
         self.open("labelled")
         self.labels.append(self.source.name(node["label"]))
@@ -162,13 +149,11 @@ class _Form(Numbered):
 
     # Keys and members
 
-    def _key(self, node: Syntax, owner: Kind | None = None) -> None:
+    def _key(self, node: Syntax) -> None:
         """A property's key: by the string that it is, or as an expression."""
         name = static_key(self.source, node)
         if name is None:
             self.visit(node)
-        elif owner is Kind.CAPABILITY and name in self._capability_ids:
-            self.text("capability", self._capability_ids[name])
         else:
             self.text("key", name)
 
@@ -177,26 +162,24 @@ class _Form(Numbered):
         self.open("member", *["?."] * optional)
         self._owner(node["object"])
         key = node.get("property") or node.get("index")
+        capability = self._capability(self._calls.handle(node)) if self._capability_ids else None
         if key is None:
-            self.close()
-            return
-        if key.kind == "private_property_identifier":
+            pass
+        elif capability is not None:
+            self.text("capability", capability)
+        elif key.kind == "private_property_identifier":
             self.text("private", self.source.name(key))
-        elif node.kind == "member_expression":
-            self._key(key, self._kind_of(node, self.source.name(key)))
+        elif node.kind == "subscript_expression" and static_text(self.source, bare(key)) is None:
+            self.visit(key)
         else:
-            name = static_text(self.source, bare(key))
-            if name is None:
-                self.visit(key)
-            else:
-                self._key(key, self._kind_of(node, name))
+            self._key(key)
         self.close()
 
-    def _kind_of(self, member: Syntax, name: str) -> Kind | None:
-        if name not in self._capability_ids:
+    def _capability(self, handle: Handle | None) -> str | None:
+        """The id of the capability that something stands for."""
+        if handle is None or handle.kind is not Kind.CAPABILITY:
             return None
-        handle = self._calls.handle(member)
-        return None if handle is None else handle.kind
+        return self._capability_ids.get(handle.name or "")
 
     def _owner(self, node: Syntax) -> None:
         """The object of a member or the function of a call: parentheses end its chain."""
@@ -259,13 +242,18 @@ class _Form(Numbered):
 
     def _object(self, node: Syntax) -> None:
         self.open("object")
-        for child in self._in_order(node.children):
+        children = node.children
+        if node in self._unordered:
+            children = sorted(
+                children, key=lambda child: static_key(self.source, _key_of(child)) or ""
+            )
+        for child in children:
             if child.kind == "pair":
                 self._pair(child)
-            elif child.kind == "shorthand_property_identifier" and child not in self._inputs:
+            elif child.kind == "shorthand_property_identifier":
                 self.open("pair")
                 self.text("key", self.source.name(child))
-                self.name(child)
+                self.visit(child)
                 self.close()
             else:
                 self.visit(child)
@@ -280,20 +268,6 @@ class _Form(Numbered):
         self._key(key)
         self.visit(node["value"])
         self.close()
-
-    def _in_order(self, members: list[Syntax]) -> list[Syntax]:
-        """By key where the order cannot matter, else as they stand."""
-        by_name: dict[str, Syntax] = {}
-        for child in members:
-            key = child.get("key") if child.kind == "pair" else child
-            if child in self._impure or key is None:
-                return members
-            is_named = child.kind in {"pair", "shorthand_property_identifier"}
-            name = static_key(self.source, key) if is_named else None
-            if name is None or name == "__proto__" or name in by_name:
-                return members
-            by_name[name] = child
-        return [by_name[name] for name in sorted(by_name)]
 
     # Patterns and functions
 
@@ -310,23 +284,23 @@ class _Form(Numbered):
         """``{ a }``, ``{ a = 1 }`` and ``{ a: b }`` alike: key, then target."""
         key = node.get("key") or node.get("left") or node
         self.open("pair")
-        if node in self._inputs:
-            self.parameter(self._inputs[node])
+        capability = self._capability(self._handed(node))
+        if capability is None:
+            self._key(key)
         else:
-            self._key(key, self._handed(node))
+            self.text("capability", capability)
         if node.kind == "shorthand_property_identifier_pattern":
             self.name(node)
         else:
             self.visit(node["value"]) if node.kind == "pair_pattern" else self._plain(node)
         self.close()
 
-    def _handed(self, pair: Syntax) -> Kind | None:
-        """What kind of thing a pattern takes out here."""
+    def _handed(self, pair: Syntax) -> Handle | None:
+        """What a pattern takes out here, if it gives it a name at once."""
         if not self._capability_ids:
             return None
-        targets = [target for target, _path, _default in pattern_names(self.source, pair)]
-        handle = self._calls.named(targets[0]) if targets else None
-        return None if handle is None else handle.kind
+        target, path, _default = next(pattern_names(self.source, pair), (pair, ("",), None))
+        return None if path else self._calls.named(target)
 
     def _parameters_of(self, node: Syntax) -> None:
         self.open("parameters")
@@ -405,6 +379,10 @@ class _Form(Numbered):
         "update_expression": _update,
         "assignment_expression": _assignment,
     }
+
+
+def _key_of(member: Syntax) -> Syntax:
+    return member.get("key") or member
 
 
 def _writes_an_input(source: Source, places: Mapping[Syntax, str]) -> bool:

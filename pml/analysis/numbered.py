@@ -9,7 +9,7 @@ from pml.analysis.syntax import Source, Syntax
 class Numbered:
     """Parts of a text, each on a line of its own; texts are JSON, so on one line.
 
-    Invariant: a binding or a parameter has the number of its first occurrence among the parts.
+    Invariant: a binding has the number of its first occurrence among the parts.
     """
 
     def __init__(self, source: Source, scopes: Scopes) -> None:
@@ -19,7 +19,6 @@ class Numbered:
         """Labels around the current place, innermost last."""
         self._scopes = scopes
         self._bindings: dict[Binding, int] = {}
-        self._parameters: dict[str | Syntax, int] = {}
 
     def open(self, *words: str) -> None:
         """Begin something that holds what follows until `close`."""
@@ -32,11 +31,6 @@ class Numbered:
     def text(self, what: str, text: str) -> None:
         """Write a text as it is."""
         self.parts.append(f"{what} {json.dumps(text)}")
-
-    def parameter(self, key: str | Syntax, how: str = "") -> None:
-        """Write a parameter: an input by its name, a lifted literal by its node."""
-        number = self._parameters.setdefault(key, len(self._parameters))
-        self.parts.append(f"parameter{how} {number}")
 
     def name(self, node: Syntax) -> None:
         """Write a name: the number of its binding, or itself where it has none."""

@@ -80,7 +80,7 @@ def some(nodes: list[Syntax], dice: Dice) -> list[Syntax]:
 
 
 def rename(text: str, _: Dice) -> str:
-    """Variables, functions, parameters, classes, labels, inputs."""
+    """Variables, functions, parameters, classes, labels."""
     one = Parsed(text)
     names = {**one.scopes.bound, **one.scopes.targets}
     numbers = {binding: f"w{n}_" for n, binding in enumerate(dict.fromkeys(names.values()))}
@@ -89,13 +89,6 @@ def rename(text: str, _: Dice) -> str:
             _rename(one, node, numbers[binding])
     for node in one.source.of_kinds("statement_identifier"):
         one.put(node, f"label_{one.text(node)}")
-    for node, name in {} if one.inputs.whole else one.inputs.places.items():
-        if node.kind == "member_expression":
-            one.put(node["property"], f"input_{name}")
-        elif node.kind == "subscript_expression":
-            one.put(node["index"], json.dumps(f"input_{name}"))
-        elif node.kind in {"identifier", "shorthand_property_identifier"}:
-            _rename(one, node, f"input_{name}")
     return one.done()
 
 
@@ -187,17 +180,16 @@ def requote_keys(text: str, dice: Dice) -> str:
 _STILL = frozenset(
     """
     identifier shorthand_property_identifier property_identifier member_expression
-    subscript_expression string string_fragment escape_sequence number true false null undefined
-    array object pair template_string template_substitution binary_expression ternary_expression
-    parenthesized_expression as_expression non_null_expression optional_chain
+    string string_fragment escape_sequence number true false null undefined
+    array object pair template_string parenthesized_expression as_expression non_null_expression
     """.split()  # noqa: SIM905
 )
 
 
 def reorder(text: str, dice: Dice) -> str:
-    """The pairs of an object whose values only read."""
+    """The pairs of an object in what is passed to a tool, whose values only read."""
     one = Parsed(text)
-    objects = [o for o in one.source.of_kinds("object") if _is_still(one, o)]
+    objects = [o for o in _passed_objects(one) if _has_plain_keys(one, o) and _is_still(one, o)]
     if not objects:
         return text
     chosen = dice.choice(objects)
@@ -207,14 +199,34 @@ def reorder(text: str, dice: Dice) -> str:
     return one.done()
 
 
-def _is_still(one: Parsed, node: Syntax) -> bool:
-    names = [(c.get("key") or c) for c in node.children]
-    keys = [one.text(key).strip("'\"") for key in names]
+def _passed_objects(one: Parsed) -> list[Syntax]:
+    found = []
+    for node in one.source.of_kinds("object"):
+        outer = node.parent
+        while outer is not None and outer.kind in {*_STILL, "satisfies_expression"}:
+            outer = outer.parent
+        call = outer.parent if outer is not None and outer.kind == "arguments" else None
+        site = one.calls.by_node.get(call) if call is not None else None
+        if site is not None and len(site.arguments) == 1:
+            found.append(node)
+    return found
+
+
+def _has_plain_keys(one: Parsed, node: Syntax) -> bool:
+    keys = [one.text(child.get("key") or child).strip("'\"") for child in node.children]
     plain = all(re.fullmatch(r"[a-z][\w-]*", key) for key in keys)
+    return plain and len(set(keys)) == len(keys)
+
+
+def _is_still(one: Parsed, node: Syntax) -> bool:
     return (
-        plain
-        and len(set(keys)) == len(keys)
-        and all(n.kind in _STILL and n not in one.calls.by_node for n in _below(node))
+        all(
+            n.kind in _STILL
+            and n not in one.calls.by_node
+            and (n.kind != "member_expression" or re.fullmatch(r"args\.\w+", one.text(n)))
+            for n in _below(node)
+        )
+        and not one.inputs.whole
     )
 
 
@@ -335,10 +347,12 @@ def no_await(text: str, dice: Dice) -> str:
 
 
 def _shape(one: Parsed, node: Syntax) -> list[object]:
-    """The node without names, spelling, literals that are lifted and inputs."""
-    if node in one.inputs.places or any(lifted.node is node for lifted in one.lifted):
-        return ["parameter"]
+    """The node without names, spelling and literals that are lifted."""
+    if any(lifted.node is node for lifted in one.lifted):
+        return ["hole"]
     node = bare(node)
+    if node in one.inputs.places and node.kind != "shorthand_property_identifier":
+        return ["input", one.inputs.places[node]]
     if node.kind in {"pair", "shorthand_property_identifier"}:
         key = node.get("key") or node
         value = _shape(one, node["value"]) if "value" in node.fields else ["identifier", ""]
@@ -450,7 +464,58 @@ def optional(text: str, dice: Dice) -> str:
     return one.done()
 
 
+def rename_input(text: str, dice: Dice) -> str:
+    """One input, wherever it is read by its name."""
+    one = Parsed(text)
+    names = [] if one.inputs.whole else list(one.inputs.names)
+    name = dice.choice(names) if names else ""
+    for node, read in one.inputs.places.items():
+        if read == name and node.kind in MEMBERS:
+            key = node.get("property") or node["index"]
+            one.put(key, f"other_{name}" if "property" in node.fields else f"'other_{name}'")
+        elif read == name and node.kind in {"identifier", "shorthand_property_identifier"}:
+            _rename(one, node, f"other_{name}")
+    return one.done()
+
+
+def other_input(text: str, dice: Dice) -> str:
+    """One place reads another input that the program has."""
+    one = Parsed(text)
+    reads = {n: name for n, name in one.inputs.places.items() if n.kind in {*MEMBERS, "identifier"}}
+    node = _one(list(reads), dice)
+    others = [name for name in reads.values() if node is not None and name != reads[node]]
+    if node is not None and others:
+        one.put(node, f"args.{dice.choice(others)}")
+    return one.done()
+
+
+def literal_to_input(text: str, dice: Dice) -> str:
+    one = Parsed(text)
+    node = _one([lifted.node for lifted in one.lifted], dice)
+    if node is not None:
+        one.put(node, "args.name")
+    return one.done()
+
+
+def reorder_elsewhere(text: str, dice: Dice) -> str:
+    """Two pairs of an object that code may look at: the order of its keys is observable."""
+    one = Parsed(text)
+    passed_on = set(_passed_objects(one))
+    inside = [node for node in one.source.of_kinds("object") if node not in passed_on]
+    found = [n for n in inside if len(n.children) > 1 and _has_plain_keys(one, n)]
+    node = _one(found, dice)
+    if node is not None:
+        a, b = dice.sample(node.children, 2)
+        one.put(a, one.text(b))
+        one.put(b, one.text(a))
+    return one.done()
+
+
 OTHER: tuple[Rewrite, ...] = (
+    rename_input,
+    other_input,
+    literal_to_input,
+    reorder_elsewhere,
     other_operator,
     other_tool,
     other_constant,

@@ -26,7 +26,7 @@ def canonical(source: str) -> str:
 
 
 EQUAL = {
-    "names": ("const a = await mcp.s.a(); f(a)", "const b = await mcp.s.a(); g(b)"),
+    "names": ("const a = await mcp.s.a(); f(a)", "const b = await mcp.s.a(); f(b)"),
     "layout, comments, types": ("const a=await f();return a", "// x\nconst a: T = await f() /* y */;\n\nreturn a as U;;"),
     "quotes and escapes": ("f('a\\x41\\u{42}')", 'f("aAB")'),
     "pairs of surrogates": ("f('\\ud83d\\ude00')", "f('\U0001f600')"),
@@ -36,8 +36,9 @@ EQUAL = {
     "keys": ("f({ a: 1, 'b': 2, ['c']: 3 })", "f({ 'a': 1, b: 2, c: 3 })"),
     "keys of patterns": ("const { a, b = 1 } = r()", "const { 'a': x, b: y = 1 } = r()"),
     "shorthand": ("const a = f(); g({ a })", "const b = f(); g({ a: b })"),
-    "order of pure keys": ("g({ a: x, b: 1, c: r.d })", "g({ c: r.d, b: 1, a: x })"),
-    "order of keys that are numbers": ("g({ b: 1, 2: 2, 1: 3 })", "g({ 1: 3, 2: 2, b: 1 })"),
+    "order of keys that go to a tool": ("mcp.s.a({ a: x, b: 1, c: args.d })", "mcp.s.a({ c: args.d, b: 1, a: x })"),
+    "order of keys inside what goes to a tool": ("mcp.s.a({ o: [{ a: x, b: { c: 1, d: y } }], p: f() })", "mcp.s.a({ o: [{ b: { d: y, c: 1 }, a: x }], p: f() })"),
+    "order of keys that are numbers": ("mcp.s.a({ b: 1, 2: x, 1: 3 })", "mcp.s.a({ 1: 3, 2: x, b: 1 })"),
     "trailing commas": ("f([1, 2], { a }, b)", "f([1, 2,], { a, }, b,)"),
     "parentheses": ("x = (a) + (b * (c)); (f)((d))", "x = a + b * c; f(d)"),
     "parentheses around what is no chain": ("f((a.b).c)", "f(a.b.c)"),
@@ -52,9 +53,7 @@ EQUAL = {
     "new without arguments": ("new X", "new X()"),
     "lifted literals": ("mcp.s.a({ x: 1, y: { z: [a, 'q'] } })", "mcp.s.a({ x: ['b'], y: { z: [a, null] } })"),
     "lifted constants": ("const p = 'a'; mcp.s.a({ p }); f(p)", "const q = -1; mcp.s.a({ p: q }); f(q)"),
-    "inputs": ("f(args.a, b); g(args.a)", "f(args.x, y); g(args.x)"),
-    "inputs that are taken apart": ("const { a } = args; f(a)", "const { b: c } = args; f(c)"),
-    "an input instead of a literal": ("mcp.s.a({ path: 'x' })", "mcp.s.a({ path: args.path })"),
+    "inputs that are taken apart": ("const { a } = args; f(a)", "const { a: c } = args; f(c)"),
     "a variable instead of args": ("mcp.s.a({ path })", "mcp.s.a({ path: args.path })"),
 }  # fmt: skip
 
@@ -87,6 +86,19 @@ DIFFERENT = {
     "length of an array": ("f([1,,])", "f([1,])"),
     "hole": ("f([, 1])", "f([1])"),
     "key": ("mcp.s.a({ a: 1 })", "mcp.s.a({ b: 1 })"),
+    "an input": ("mcp.s.a({ path: args.a })", "mcp.s.a({ path: args.b })"),
+    "inputs that change places": ("mcp.s.a({ src: args.a, dst: args.b })", "mcp.s.a({ src: args.b, dst: args.a })"),
+    "an input that is a variable": ("mcp.s.a({ x: a }); f(b)", "mcp.s.a({ x: c }); f(b)"),
+    "an input that is taken apart": ("const { a } = args; f(a)", "const { b: a } = args; f(a)"),
+    "an input instead of a literal": ("mcp.s.a({ path: 'x' })", "mcp.s.a({ path: args.path })"),
+    "literals that nobody can replace": ("mcp.s.a({ path: 'x', ...args })", "mcp.s.a({ path: 'y', ...args })"),
+    "order of keys that are looked at": ("Object.entries({ stop: 'a', start: 'b' })", "Object.entries({ start: 'b', stop: 'a' })"),
+    "order of keys for code": ("const o = { a: 1, b: 2 }; mcp.s.a({ o })", "const o = { b: 2, a: 1 }; mcp.s.a({ o })"),
+    "order of keys inside a computation": ("mcp.s.a({ x: f({ a: y, b: 2 }) })", "mcp.s.a({ x: f({ b: 2, a: y }) })"),
+    "order of keys that may throw": ("mcp.s.a({ a: x.y.z, b: y.z })", "mcp.s.a({ b: y.z, a: x.y.z })"),
+    "order of keys with templates": ("mcp.s.a({ a: `${x}`, b: `${y}` })", "mcp.s.a({ b: `${y}`, a: `${x}` })"),
+    "order of keys with methods": ("mcp.s.a({ toJSON() { return 1 }, b: x })", "mcp.s.a({ b: x, toJSON() { return 1 } })"),
+    "order of tools that are handed on": ("mcp.s.a({ a: mcp.s.b, b: 1 })", "mcp.s.a({ b: 1, a: mcp.s.b })"),
     "order of keys with calls": ("f({ a: g(), b: h(1) })", "f({ b: h(1), a: g() })"),
     "the same key twice": ("f({ a: x, a: 1 })", "f({ a: 1, a: x })"),
     "prototype": ("f({ __proto__: {} })", "f({ ['__proto__']: {} })"),
@@ -127,6 +139,7 @@ def test_a_program_with_an_error_has_no_hash() -> None:
     [
         "return await capabilities.{}({{ x: 1 }})",
         "const {{ {} }} = capabilities; return await {}()",
+        "const {{ ['{}']: f = 1, ...others }} = capabilities; return await f()",
         "const {{ capabilities: {{ {}: f }} }} = mcp; return await f()",
         "return await mcp.capabilities['{}']()",
         "return await Promise.all([1, 2].map(capabilities.{}))",
@@ -142,6 +155,31 @@ def test_a_capability_counts_by_its_id_and_not_by_its_name(source: str) -> None:
 
     assert hashed("old", "cap_1") == hashed("other", "cap_1") != ""
     assert hashed("old", "cap_1") != hashed("old", "cap_2")
+
+
+def with_capability(source: str, capability_id: str = "cap_1") -> str:
+    known = Tool(server="capabilities", name="x", annotations={"capabilityId": capability_id})
+    found = analyse(source, Catalog({"capabilities": [known]})).canonical_hash
+    assert found
+    return found
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "const n = 'x'; return await capabilities[n]()",
+        "const n = `x`; const f = mcp.capabilities?.[n]; return await f()",
+        "const n = 'x'; return await Promise.all([1].map(capabilities[(n as string)!]))",
+    ],
+)
+def test_a_capability_that_a_constant_names_counts_by_its_id_too(source: str) -> None:
+    """SA-8."""
+    assert with_capability(source, "cap_1") != with_capability(source, "cap_2")
+
+
+def test_a_capability_may_look_at_the_order_of_its_arguments() -> None:
+    one, other = "capabilities.x({ a: y, b: 2 })", "capabilities.x({ b: 2, a: y })"
+    assert with_capability(one) != with_capability(other)
 
 
 @cache
