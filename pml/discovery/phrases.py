@@ -99,7 +99,8 @@ def _is_article(token: _Token, following: list[_Token]) -> bool:
     """Whether it says nothing: "a" before a noun does not, in "branch a" or "a b" it does."""
     if not token.word or token.text not in _ARTICLES or token.capital_a or not following:
         return False
-    return len(following[0].text) > 1 and following[0].text not in _PREPOSITIONS
+    noun = following[0].text
+    return noun not in _PREPOSITIONS and (token.text != "a" or len(noun) > 1)
 
 
 def _forms(token: _Token) -> list[str]:

@@ -143,6 +143,7 @@ def test_a_word_more_makes_other_phrases(one: str, other: str, word: str) -> Non
     [
         ("count lines in the folder", "In a folder, counting line"),
         ("Anna's report", "anna report"),
+        ("set the 7 AM alarm", "set 7 am alarm"),
         ("I'd like to print tea", "Hello, could you please print tea?"),
         ("rename 1,000 files", "rename 1,000 file"),
         ('email the "report" (now) to bob@x.com.', "Email reports to bob@x.com"),
