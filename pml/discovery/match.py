@@ -90,13 +90,13 @@ def _ranked(index: Index, intent: str) -> list[_Alike]:
 
     Of several that are as similar, one with the same phrases, then the latest.
     """
-    best: dict[str, tuple[float, bool, int, _Alike]] = {}
+    best: dict[str, tuple[bool, float, int, _Alike]] = {}
     said = phrases(intent)
     for past in index.past_alike(intent, COMPARED):
         if past.last_success:
             alike = similarity(index, intent, past.intent)
-            same = phrases(past.intent) == said
-            found = (alike, same, past.last_at_ms, _Alike(past, alike))
+            same = math.isclose(alike, 1.0) and phrases(past.intent) == said
+            found = (same, round(alike, 9), past.last_at_ms, _Alike(past, alike))
             if past.capability_id not in best or found[:3] > best[past.capability_id][:3]:
                 best[past.capability_id] = found
     ranked = [found[-1] for found in best.values()]
