@@ -3,7 +3,7 @@
 A ranking always has a first; that is no reason to run it.  Nobody looks between the intent
 and the run, and what the intent says of arguments does not reach the program, so a wrong
 run is worse than a question.  Three rules, in this order: the intent is the capability's name;
-it is a past intent, whose latest run was a success, of that one capability; or it consists
+it is a past intent, with which it has succeeded, of that one capability; or it consists
 of the same phrases as such a past intent, and no other capability comes near.
 
 `pml.discovery.phrases` says what a phrase is and what does not count in it.  Looser rules
@@ -43,7 +43,7 @@ def clear_match(index: Index, intent: str) -> Match | None:
         return _named(named[0]) if len(named) == 1 else None
     equal = index.past_equal(intent)
     if equal:
-        succeeded = [past for past in equal if past.last_success]
+        succeeded = [past for past in equal if past.success_count]
         return _same(succeeded[0]) if len(succeeded) == 1 else None
     said, best = phrases(intent), _ranked(index, intent)
     if not said or not best or phrases(best[0].past.intent) != said:
@@ -86,14 +86,14 @@ class _Alike:
 
 
 def _ranked(index: Index, intent: str) -> list[_Alike]:
-    """Of each capability the past intent most like it that succeeded last, the best first.
+    """Of each capability the past intent most like it that ever succeeded, the best first.
 
     Of several that are as similar, one with the same phrases, then the latest.
     """
     best: dict[str, tuple[bool, float, int, _Alike]] = {}
     said = phrases(intent)
     for past in index.past_alike(intent, COMPARED):
-        if past.last_success:
+        if past.success_count:
             alike = similarity(index, intent, past.intent)
             same = math.isclose(alike, 1.0) and phrases(past.intent) == said
             found = (same, round(alike, 9), past.last_at_ms, _Alike(past, alike))

@@ -175,7 +175,7 @@ class PastIntent(Record, frozen=True, kw_only=True):
     """How the latest of its runs ended."""
     last_at_ms: Count
     literals: Literals = Literals()
-    """Of the latest submission with this intent; the kept code's own where there was none."""
+    """Of the latest successful submission with it; the kept code's own where there was none."""
 
 
 def normalised_intent(intent: str) -> str:

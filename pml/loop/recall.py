@@ -30,6 +30,7 @@ NOT_CLEAR = (
 NOTHING = (
     "nothing is known that fits: send code; pml_discover shows the tools that there are for it"
 )
+_BY_NAME = "to run it all the same, send its exact name as the intent"
 
 
 async def recall(
@@ -64,40 +65,41 @@ async def _runnable(
     capabilities: Capabilities,
     judge: JudgesTools,
 ) -> Prepared | str:
-    """The capability ready to run, or why it does not run by itself."""
+    """The capability ready to run, or why it does not run by itself.
+
+    Who sends its exact name asks for it as code would, whatever its record is.
+    """
+    by_name = match.past is None
+    literals = Literals() if match.past is None else match.past.literals
     try:
         capability = await capabilities.get(match.capability_id)
-        literals = Literals() if match.past is None else match.past.literals
         bound = bind_capability(
             capability.parameters, {**json.loads(literals.values), **request.args}
         )
         unkept = tuple(name for name in literals.missing if name not in request.args)
-        missing = (*bound.missing, *unkept)
-        if wrong := (
-            _unproven(capability) or _wrong_arguments(capability, missing, bound.problems)
-        ):
-            return wrong
+        wrong = _wrong_arguments(capability, (*bound.missing, *unkept), bound.problems)
+        if problem := ("" if by_name else _unproven(capability)) or wrong:
+            return problem
         prepared = await prepare_known(
-            capability,
-            bound,
-            library=library,
-            literals=None if match.past is None else literals,
+            capability, bound, library=library, literals=None if by_name else literals
         )
     except NotFoundError as exc:
         return f"the capability that fits cannot be run: {exc}"
     if isinstance(prepared, Refusal):
         return f"capabilities.{capability.name} fits, and cannot run now: {prepared.error.message}"
-    for callee in prepared.callees.values():
-        if unfit := _unfit(callee):
-            return f"capabilities.{capability.name} fits, but it calls another: {unfit}"
+    unfit = "" if by_name else "; ".join(filter(None, map(_unfit, prepared.callees.values())))
+    return _not_allowed(prepared, capability, judge) or unfit or prepared
+
+
+def _not_allowed(prepared: Prepared, capability: Capability, judge: JudgesTools) -> str:
     permissions = permissions_of(prepared.structure, prepared.callees, prepared.catalog, judge)
     asks = [p.tool for p in permissions if p.approval_mode is ApprovalMode.HIL]
-    if asks:
-        return (
-            f"capabilities.{capability.name} fits, but it calls {', '.join(asks)}, which may not "
-            "be called without approval: allow it in permissions.yaml (approval_mode: auto)"
-        )
-    return prepared
+    if not asks:
+        return ""
+    return (
+        f"capabilities.{capability.name} fits, but it calls {', '.join(asks)}, which may not "
+        "be called without approval: allow it in permissions.yaml (approval_mode: auto)"
+    )
 
 
 def _unproven(capability: Capability) -> str:
@@ -106,7 +108,7 @@ def _unproven(capability: Capability) -> str:
         return _unfit(capability)
     return _unfit(capability) or (
         f"capabilities.{capability.name} fits, but only {capability.success_rate:.0%} of its "
-        f"{capability.usage_count} runs succeeded: send its code to run it"
+        f"{capability.usage_count} runs succeeded: {_BY_NAME}"
     )
 
 
@@ -116,10 +118,7 @@ def _unfit(capability: Capability) -> str:
     if capability.hidden or capability.lifecycle is Lifecycle.DEPRECATED:
         return f"{name} has not proved itself: send its code to run it"
     if capability.stale:
-        return (
-            f"{name} uses a tool that has changed since it last succeeded: send its code once "
-            "to verify it"
-        )
+        return f"{name} uses a tool that has changed since it last succeeded: {_BY_NAME}"
     return ""
 
 

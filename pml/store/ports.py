@@ -250,7 +250,8 @@ class Traces(Protocol):
         learned so far (LE-1), the trace is inserted, and learning, usage, past intents and
         life cycle are updated.  Only runs that ended in success or error teach.
         ``arguments`` is one JSON object of all bound arguments, lifted ones too; what is kept
-        of it is an HMAC (rule 8).  ``literals`` become those of the past intent, if given.
+        of it is an HMAC (rule 8).  ``literals`` become those of the past intent, if given and
+        the run succeeded.
 
         Repeating it with the same trace id changes nothing.  When ``to`` is final, the log
         may be deleted from ``result_expires_at_ms`` on.  The trace is stored for the

@@ -94,7 +94,7 @@ async def teach(
         "intent_key": hashlib.sha256(normalised_intent(intent).encode()).hexdigest(),
         "intent": intent,
         "success": trace.success,
-        "literals": None if literals is None else encode(literals).decode(),
+        "literals": encode(literals).decode() if literals is not None and trace.success else None,
         "now_ms": now_ms,
     }
     await connection.execute(_SQL["teach"], row)

@@ -92,21 +92,30 @@ def test_politeness_alone_is_a_question() -> None:
     assert clear_match(index_of([capability("cap_1", "hello again")]), "hello, now") is None
 
 
-def test_one_intent_of_two_capabilities_is_a_question_until_one_of_them_fails() -> None:
+def test_one_intent_of_two_capabilities_is_a_question_unless_one_never_succeeded() -> None:
     first, second = capability("cap_1", "sum it"), capability("cap_2", "Sum it.")
     assert clear_match(index_of([first, second]), "sum it") is None
-    failed = replace(second, intents=(past("cap_2", "Sum it.", last=False),))
+    failed = replace(second, intents=(past("cap_2", "Sum it.", succeeded=0, last=False),))
     match = clear_match(index_of([first, failed]), "sum it")
     assert match is not None
     assert match.capability_id == "cap_1"
 
 
-def test_an_intent_that_failed_last_is_a_question_even_if_another_way_to_say_it_succeeded() -> None:
+def test_an_intent_that_never_succeeded_is_a_question_even_if_another_way_to_say_it_did() -> None:
     entry = capability("cap_1")
-    intents = (past("cap_1", "sum the lines", last=False), past("cap_1", "sum lines"))
+    intents = (
+        past("cap_1", "sum the lines", succeeded=0, last=False),
+        past("cap_1", "sum lines"),
+    )
     index = index_of([replace(entry, intents=intents)])
     assert clear_match(index, "sum the lines") is None
     assert clear_match(index, "sum lines") is not None
+
+
+def test_one_failure_with_wrong_arguments_does_not_take_an_intent_its_meaning() -> None:
+    failed = (past("cap_1", "sum the lines", succeeded=3, last=False),)
+    index = index_of([replace(capability("cap_1"), intents=failed)])
+    assert clear_match(index, "sum the lines") is not None
 
 
 def test_an_intent_that_two_capabilities_fit_equally_well_is_a_question() -> None:

@@ -251,3 +251,31 @@ async def test_a_secret_argument_is_masked_under_any_name(act: Act) -> None:
     answer = await run(act, "return await mcp.fs.write({ token: args.t });", t="hunter2")
     (trace,) = await act.store.traces.of_run(answer.workflow_id or "")
     assert "hunter2" not in repr(trace)
+
+
+async def test_after_failures_the_exact_name_still_runs_it_and_the_answer_says_so(
+    act: Act, outside: Outside
+) -> None:
+    await run(act, READ)
+    outside.answers["fs:read"] = refuse
+    assert (await run(act, None, path="gone.txt")).status == "error"
+    outside.answers["fs:read"] = echo
+    answer = await run(act, None)
+    assert answer.suggestions is not None
+    assert "50% of its 2 runs succeeded" in answer.suggestions.why
+    assert "exact name" in answer.suggestions.why
+    (capability,) = await kept(act)
+    assert (await run(act, None, capability.name)).status == "success"
+
+
+async def test_a_submission_that_failed_does_not_change_what_its_intent_stands_for(
+    act: Act, outside: Outside
+) -> None:
+    await run(act, TIME.format(place="Paris"), "the time")
+    for _ in range(4):
+        await run(act, None, "the time")
+    outside.answers["fs:read"] = refuse
+    await run(act, TIME.format(place="Pariss"), "the time")
+    outside.answers["fs:read"] = echo
+    answer = await run(act, None, "the time")
+    assert answer.result == {"path": "Paris"}

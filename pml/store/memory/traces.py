@@ -90,7 +90,7 @@ class MemoryTraces:
             failure_count=(old.failure_count if old else 0) + (not trace.success),
             last_success=trace.success,
             last_at_ms=now_ms,
-            literals=literals or (old.literals if old else Literals()),
+            literals=(literals if trace.success else None) or (old.literals if old else Literals()),
         )
         kept.used_at_ms = now_ms
         kept.changed = self._data.changed()
