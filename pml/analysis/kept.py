@@ -8,22 +8,20 @@ import msgspec
 from pml.analysis.calls import Calls
 from pml.analysis.functions import Functions
 from pml.analysis.inputs import inputs
-from pml.analysis.lifting import Lifted, lift, passed
-from pml.analysis.scope import Scopes
-from pml.analysis.secrets_in_code import (
+from pml.analysis.lifting import lift, passed
+from pml.analysis.masking import (
     applied,
     comment_edits,
     in_order,
     literal_edits,
-    secret_line,
-    secret_literals,
     spliced,
     without,
 )
+from pml.analysis.scope import Scopes
+from pml.analysis.secrets_in_code import Secrets, find_secrets
 from pml.analysis.syntax import Source
 from pml.domain.capability import CapabilityParameter, CapabilitySource, NewCapability
 from pml.domain.program import Program
-from pml.domain.sanitising import redact_text
 from pml.domain.structure import CapabilityCall, Task
 
 _NAME_CHARS = 48
@@ -63,19 +61,17 @@ def new_capability(
         return reason
     try:
         parsed = Source(program.source)
-        lifted = _lifted(parsed)
+        secrets = _secrets(parsed)
     except RecursionError:
         return "it is too intricate to be looked through for secrets: split it"
-    line = secret_line(parsed, lifted)
-    if line is not None:
+    if secrets.line is not None:
         return (
-            f"line {line} holds what looks like a secret, and nothing secret is kept: "
+            f"line {secrets.line} holds what looks like a secret, and nothing secret is kept: "
             "pass it in args instead"
         )
-    secrets = secret_literals(parsed, lifted)
-    if len(secrets) > _MOST_SECRETS:
-        return f"it holds {len(secrets)} secrets, at most {_MOST_SECRETS}: pass them in args"
-    safe_intent = redact_text(intent)
+    if len(secrets.lifted) > _MOST_SECRETS:
+        return f"it holds {len(secrets.lifted)} secrets, at most {_MOST_SECRETS}: pass them in args"
+    safe_intent = secrets.hidden.masked(intent)
     whole = NewCapability(
         canonical_hash=program.canonical_hash,
         name=name_of(safe_intent),
@@ -101,26 +97,27 @@ def _unfit(program: Program) -> str:
     return ""
 
 
-def _lifted(source: Source) -> tuple[Lifted, ...]:
+def _secrets(source: Source) -> Secrets:
     scopes = Scopes(source)
     calls = Calls(source, scopes, Functions(source, scopes))
-    return lift(source, scopes, calls, passed(source, calls), inputs(source, scopes))
+    lifted = lift(source, scopes, calls, passed(source, calls), inputs(source, scopes))
+    return find_secrets(source, scopes, lifted)
 
 
-def _without_secrets(whole: NewCapability, source: Source, secrets: list[Lifted]) -> NewCapability:
-    masked = literal_edits(source, [one.node for one in secrets])
-    edits = in_order([*masked, *comment_edits(source)])
+def _without_secrets(whole: NewCapability, source: Source, secrets: Secrets) -> NewCapability:
+    masked = literal_edits(source, [one.node for one in secrets.lifted])
+    edits = in_order([*masked, *comment_edits(source, secrets.hidden)])
     if not edits:
         return whole
-    names = frozenset(one.name for one in secrets)
+    names = frozenset(one.name for one in secrets.lifted)
     instrumented = Source(whole.instrumented)
     masked = literal_edits(instrumented, spliced(instrumented, names))
-    later = in_order([*masked, *comment_edits(instrumented)])
+    later = in_order([*masked, *comment_edits(instrumented, secrets.hidden)])
     return msgspec.structs.replace(
         whole,
         code=applied(source.data, edits),
         instrumented=applied(instrumented.data, later),
-        structure=without(whole.structure, source, secrets, edits),
+        structure=without(whole.structure, source, secrets.lifted, secrets.hidden, edits),
         parameters=tuple(_required(p) if p.name in names else p for p in whole.parameters),
     )
 

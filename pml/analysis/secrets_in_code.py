@@ -1,225 +1,232 @@
-"""Secrets that stand in a program, and the program without them (ST-5).
+"""Secrets that stand in a program (ST-5).
 
-A lifted literal can be taken out: its parameter then has no default.  So can what a comment
-says.  Any other text is part of what the program does, so it is only found.
+A text is one by what it looks like, by any name that its value has (`pml.analysis.naming`), or
+because it holds what is one elsewhere.  A lifted literal can be taken out: its parameter then has
+no default.  So can what a comment says.  Anything else is part of what the program does, so it
+is only found.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
-import msgspec
 from tree_sitter import Node, Query, QueryCursor
 
 from pml.analysis.escapes import unescape
-from pml.analysis.functions import arguments_of
-from pml.analysis.globals import SHIM
 from pml.analysis.lifting import Lifted
-from pml.analysis.literals import key_name, string_value
-from pml.analysis.syntax import LANGUAGE, Source, Syntax, wrapped
+from pml.analysis.literals import number_value
+from pml.analysis.naming import Naming
+from pml.analysis.scope import Scopes
+from pml.analysis.syntax import LANGUAGE, Source, Syntax
 from pml.domain.sanitising import redact, redact_text
-from pml.domain.secret_rules import MASK, sensitive_key
-from pml.domain.structure import Location, StaticStructure
+from pml.domain.secret_rules import MASK, known_token, sensitive_key
 
-MASK_CODE = f'"{MASK}"'
 _TEXTS = Query(
     LANGUAGE,
     "[(comment) (html_comment)] @comment"
     " [(string) (template_string) (template_literal_type) (regex)] @text",
 )
 """Types included, which the tree that analysis works on does not have."""
-_CODE_FIELDS = frozenset({"expression", "condition", "outcome"})
-"""Of a structure: what quotes the source."""
-_NAMING = {
-    "variable_declarator": "name",
-    "assignment_expression": "left",
-    "assignment_pattern": "left",
-    "required_parameter": "pattern",
-    "public_field_definition": "name",
-    "enum_assignment": "name",
-}
-"""Where a value gets a name, and the field that has it."""
+_CONTAINED_CHARS = 6
+"""A shorter secret counts only as a whole text: as a part it says nothing."""
+_SCHEME = re.compile(r"(?:bearer|basic|token|apikey)\s+", re.IGNORECASE)
+
+
+class Hidden:
+    """The values of a program that are secrets."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        known = set(values)
+        known |= {_SCHEME.sub("", value, count=1) for value in known}
+        self._whole = {one for one in known if one != MASK and not _is_mark(one)}
+        long = [one for one in self._whole if len(one) >= _CONTAINED_CHARS]
+        self._parts = "|".join(map(re.escape, sorted(long, key=len, reverse=True)))
+
+    def within(self, text: str) -> bool:
+        """Whether a text is a secret, or holds one."""
+        return text in self._whole or bool(self._parts and re.search(self._parts, text))
+
+    def masked(self, text: str) -> str:
+        """The text without them and without what looks like one."""
+        return redact_text(re.sub(self._parts, MASK, text) if self._parts else text)
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """Bytes ``start`` to ``end`` become ``text``, which has as many lines."""
+class Secrets:
+    """What was found: ``line`` of the first that the program cannot do without, if any."""
+
+    line: int | None
+    lifted: tuple[Lifted, ...]
+    hidden: Hidden
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """Texts that stand at one place, with the names of their value."""
 
     start: int
     end: int
-    text: bytes
+    names: tuple[str, ...]
+    parts: tuple[str, ...]
 
 
-def secret_literals(source: Source, lifted: Sequence[Lifted]) -> list[Lifted]:
-    """The lifted literals that are secrets, by what they are or by what they are called."""
-    return [one for one in lifted if _is_secret(_names_of(source, one), one.value)]
+def find_secrets(source: Source, scopes: Scopes, lifted: Sequence[Lifted]) -> Secrets:
+    """All secrets of a source; ``scopes`` are those that `Functions` completed."""
+    naming = Naming(source, scopes)
+    texts = list(_texts(source, naming))
+    spans = sorted((one.node.start, one.node.end, place) for place, one in enumerate(lifted))
+    values: list[str] = []
+    marked: list[_Text] = []
+    for text in texts:
+        found = [value for part in text.parts for value in _secret_in(text.names, part)]
+        values += found
+        marked += [text] * bool(found)
+    inside = {place for text in marked if (place := _place(text, spans)) is not None}
+    for place, one in enumerate(lifted):
+        found = list(_secret_in(naming.of(one.node), one.value))
+        found += _secret_in([step for step in one.place if isinstance(step, str)], one.value)
+        values += found
+        inside |= {place} if found else set()
+    hidden = Hidden(values)
+    marked += [text for text in (*texts, *_numbers(source)) if any(map(hidden.within, text.parts))]
+    inside |= {place for text in marked if (place := _place(text, spans)) is not None}
+    starts = [text.start for text in marked if _place(text, spans) is None]
+    starts += _tokens_in_code(source)
+    line = source.position(min(starts))[0] if starts else None
+    return Secrets(line, tuple(lifted[place] for place in sorted(inside)), hidden)
 
 
-def secret_line(source: Source, lifted: Sequence[Lifted]) -> int | None:
-    """The line of the first secret that stands elsewhere, in code that cannot do without it."""
-    spans = sorted((one.node.start, one.node.end) for one in lifted)
-    nodes = {(n.start, n.end): n for n in source.of_kinds("string", "template_string")}
-    for found in sorted(_captured(source, "text"), key=lambda node: node.start_byte):
-        place = bisect_right(spans, (found.start_byte, found.end_byte)) - 1
-        if place >= 0 and found.end_byte <= spans[place][1]:
-            continue
-        node = nodes.get((found.start_byte, found.end_byte))
-        if any(_is_secret(names, text) for names, text in _texts(source, found, node)):
-            return source.position(found.start_byte)[0]
-    return None
-
-
-def comment_edits(source: Source) -> Iterator[Edit]:
-    """What to change so that no comment holds a secret."""
-    for found in _captured(source, "comment"):
-        text = source.data[found.start_byte : found.end_byte].decode("utf-8", "replace")
-        end = "*/" if text.startswith("/*") else ""
-        inside = text[2 : len(text) - len(end)]
-        redacted = redact_text(inside)
-        if redacted != inside:
-            lines = "\n" * (inside.count("\n") - redacted.count("\n"))
-            changed = f"{text[:2]}{redacted}{lines}{end}"
-            yield Edit(found.start_byte, found.end_byte, changed.encode())
-
-
-def literal_edits(source: Source, nodes: Sequence[Syntax]) -> Iterator[Edit]:
-    """What to change so that the mask stands for the nodes."""
-    for node in nodes:
-        lines = source.data.count(b"\n", node.start, node.end)
-        yield Edit(node.start, node.end, MASK_CODE.encode() + b"\n" * lines)
-
-
-def spliced(instrumented: Source, names: frozenset[str]) -> list[Syntax]:
-    """The literals of the parameters in instrumented code."""
-    found: list[Syntax] = []
-    for call in instrumented.of_kinds("call_expression") if names else ():
-        callee, given = call["function"], arguments_of(call)
-        is_shim = callee.kind == "member_expression" and callee["object"].kind == "identifier"
-        if (
-            is_shim
-            and instrumented.text(callee) == f"{SHIM}.arg"
-            and string_value(instrumented, given[0]) in names
-        ):
-            found.append(given[1])
-    return found
-
-
-def in_order(edits: Iterable[Edit]) -> list[Edit]:
-    """The edits as they stand in the source, without those inside others."""
-    kept: list[Edit] = []
-    for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
-        if not kept or edit.start >= kept[-1].end:
-            kept.append(edit)
-    return kept
-
-
-def applied(data: bytes, edits: Sequence[Edit]) -> str:
-    """The text after the edits, which are `in_order`."""
-    parts: list[bytes] = []
-    done = 0
-    for edit in edits:
-        parts += [data[done : edit.start], edit.text]
-        done = edit.end
-    return b"".join((*parts, data[done:])).decode()
-
-
-def without(
-    structure: StaticStructure, source: Source, secrets: Sequence[Lifted], edits: Sequence[Edit]
-) -> StaticStructure:
-    """The structure of the source after the ``edits``, without the ``secrets``."""
-    texts = [source.text(one.node) for one in secrets]
-    values = [one.value for one in secrets]
-    plain = _masked(msgspec.to_builtins(structure), texts, values)
-    made = msgspec.convert(plain, StaticStructure)
-    after = Source(applied(source.data, edits))
-    shift = _Shift(edits)
-    moved = {name: shift.moved(at, after) for name, at in structure.locations.items()}
-    return msgspec.structs.replace(made, locations=moved)
+def comments(source: Source) -> list[Node]:
+    """The comments of a source."""
+    return _captured(source, "comment")
 
 
 def _captured(source: Source, what: str) -> list[Node]:
     return QueryCursor(_TEXTS).captures(source.tree.root_node).get(what, [])
 
 
-def _names_of(source: Source, one: Lifted) -> list[str]:
-    return [*(step for step in one.place if isinstance(step, str)), *_names(source, one.node)]
+def _place(text: _Text, spans: Sequence[tuple[int, int, int]]) -> int | None:
+    """Which lifted literal the text is in."""
+    at = bisect_right(spans, (text.start, text.end, len(spans))) - 1
+    return spans[at][2] if at >= 0 and text.end <= spans[at][1] else None
 
 
-def _names(source: Source, node: Syntax) -> Iterator[str]:
-    """What the value of a node is called: keys of the pairs around, and the name it is given."""
-    place = wrapped(node)
-    while (parent := place.parent) is not None:
-        if parent.kind == "pair" and parent.get("value") is place:
-            yield key_name(source, parent["key"]) or ""
-        elif parent.kind in _NAMING:
-            name = parent.get(_NAMING[parent.kind])
-            if name is not None and name is not place:
-                yield source.text(name.get("property") or name)
-            return
-        elif parent.kind not in {"object", "array"}:
-            return
-        place = wrapped(parent)
+def _texts(source: Source, naming: Naming) -> Iterator[_Text]:
+    """What is written between quotes of any kind, in types too."""
+    nodes = _by_span(source)
+    found = _captured(source, "text")
+    unknown = any((one.start_byte, one.end_byte) not in nodes for one in found)
+    typed = Source(source.data.decode("utf-8", "replace"), with_types=True) if unknown else source
+    in_types = Naming(typed, None)
+    others: Mapping[tuple[int, int], Syntax] = _by_span(typed) if unknown else {}
+    for one in sorted(found, key=lambda node: node.start_byte):
+        span = (one.start_byte, one.end_byte)
+        node = nodes.get(span)
+        called = naming if node is not None else in_types
+        node = node or others.get(span)
+        names = () if node is None else tuple(called.of_text(node))
+        yield _Text(*span, names, tuple(_parts(source, one)))
 
 
-def _texts(source: Source, found: Node, node: Syntax | None) -> Iterator[tuple[list[str], str]]:
-    """The texts in a node that was found, each with what it is called."""
-    inside = source.data[found.start_byte : found.end_byte].decode("utf-8", "replace")
-    if node is None:
-        yield [], inside
+def _by_span(source: Source) -> dict[tuple[int, int], Syntax]:
+    return {(n.start, n.end): n for n in source.of_kinds("string", "template_string")}
+
+
+def _parts(source: Source, node: Node) -> Iterator[str]:
+    """The text of a node; what stands around substitutions, each part of its own."""
+    inside = source.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+    if node.type == "regex":
+        yield inside
         return
-    text = string_value(source, node)
-    if text is not None:
-        yield list(_names(source, node)), text
+    for start, end in _static_spans(node):
+        text = source.data[start:end].decode("utf-8", "replace")
+        yield unescape(text.replace("\r\n", "\n"))
+
+
+def _static_spans(node: Node) -> Iterator[tuple[int, int]]:
+    start = node.start_byte + 1
+    for child in node.children:
+        if child.type in {"template_substitution", "template_type"}:
+            yield start, child.start_byte
+            start = child.end_byte
+    yield start, node.end_byte - 1
+
+
+def _numbers(source: Source) -> Iterator[_Text]:
+    for node in source.of_kinds("number"):
+        yield _Text(node.start, node.end, (), (str(number_value(source.text(node))),))
+
+
+def _tokens_in_code(source: Source) -> list[int]:
+    """Where a token of a known format stands as a name, a property or a type."""
+    code = bytearray(source.data)
+    for one in _captured(source, "text"):
+        for start, end in _static_spans(one):
+            code[start:end] = re.sub(rb"[^\n]", b" ", code[start:end])
+    for one in comments(source):
+        start, end = one.start_byte, one.end_byte
+        code[start:end] = re.sub(rb"[^\n]", b" ", code[start:end])
+    text = code.decode("utf-8", "replace")
+    at = known_token(text)
+    if at is None and "\\" in text:
+        text = unescape(text)
+        at = known_token(text)
+    if at is None:
+        return []
+    line = text.count("\n", 0, at)
+    return [sum(len(row) + 1 for row in source.data.split(b"\n")[:line])]
+
+
+def _secret_in(names: Iterable[str], value: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
+    """What is secret of a value with these names."""
+    if value is None or isinstance(value, bool) or (isinstance(value, str) and _is_mark(value)):
         return
-    start = node.start + 1  # fragments have no name: the whole has it, and is computed
-    for child in (c for c in node.children if c.kind == "template_substitution"):
-        yield [], unescape(source.data[start : child.start].decode("utf-8", "replace"))
-        start = child.end
-    yield [], unescape(source.data[start : node.end - 1].decode("utf-8", "replace"))
+    if any(map(sensitive_key, names)):
+        yield from _masked_in(value, MASK)
+    else:
+        yield from _masked_in(value, redact(value))
 
 
-def _is_secret(names: Sequence[str], value: Any) -> bool:  # noqa: ANN401  # any JSON
-    if value == "" or value is None or isinstance(value, bool):
-        return False
-    if any(sensitive_key(name) for name in names):
-        return True
-    redacted = redact(value)
-    return bool(redacted != value) and MASK in str(redacted)
+def _masked_in(value: Any, redacted: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
+    """The texts for which a mask stands."""
+    if isinstance(value, str) and isinstance(redacted, str):
+        yield from _pieces(value, redacted)
+    elif isinstance(value, dict) and isinstance(redacted, dict):
+        for key, item in value.items():
+            yield from _masked_in(item, redacted.get(key))
+    elif isinstance(value, list) and isinstance(redacted, list):
+        for item, after in zip(value, redacted, strict=True):
+            yield from _masked_in(item, after)
+    elif redacted == MASK:
+        yield from _leaves(value)
 
 
-def _masked(value: Any, texts: Sequence[str], secrets: Sequence[Any]) -> Any:  # noqa: ANN401
-    if isinstance(value, list | tuple):
-        return [_masked(item, texts, secrets) for item in value]
-    if isinstance(value, Mapping):
-        if value.get("type") == "literal":
-            return {**value, "value": MASK} if value["value"] in secrets else value
-        return {key: _masked_field(key, item, texts, secrets) for key, item in value.items()}
-    return value
+def _pieces(value: str, redacted: str) -> Iterator[str]:
+    """What of a text is masked: what stands between the parts that are left of it."""
+    if value == redacted:
+        return
+    around = redacted.split(MASK)
+    at = len(around[0])
+    for part in around[1:]:
+        end = value.find(part, at + 1) if part else len(value)
+        end = len(value) if end < 0 else end
+        yield value[at:end]
+        at = end + len(part)
 
 
-def _masked_field(key: str, value: Any, texts: Sequence[str], secrets: Sequence[Any]) -> Any:  # noqa: ANN401
-    if not isinstance(value, str):
-        return _masked(value, texts, secrets)
-    if key not in _CODE_FIELDS:
-        return value
-    for text in texts:
-        value = value.replace(text, MASK_CODE)
-    return redact_text(value)
+def _leaves(value: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
+    """The texts in a value that is masked as a whole; short ones may be anything."""
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        for item in inner:
+            yield from (leaf for leaf in _leaves(item) if len(leaf) >= _CONTAINED_CHARS)
+        yield ""  # it is masked whatever it holds
+    else:
+        yield str(value)
 
 
-class _Shift:
-    """By how much edits, which are `in_order`, move what stands behind them."""
-
-    def __init__(self, edits: Sequence[Edit]) -> None:
-        self._ends = [edit.end for edit in edits]
-        growth = (len(edit.text) - (edit.end - edit.start) for edit in edits)
-        self._by = [0, *accumulate(growth)]
-
-    def moved(self, location: Location, after: Source) -> Location:
-        """Where a node stands in the text after the edits."""
-        start = location.start + self._by[bisect_right(self._ends, location.start)]
-        end = location.end + self._by[bisect_right(self._ends, location.end)]
-        line, column = after.position(start)
-        return Location(line=line, column=column, start=start, end=end)
+def _is_mark(text: str) -> bool:
+    """Whether a text is a separator or nothing at all, which a parser compares tokens with."""
+    return len(text) < _CONTAINED_CHARS and not any(char.isalnum() for char in text)

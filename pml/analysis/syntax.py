@@ -20,10 +20,9 @@ LANGUAGE = Language(tree_sitter_typescript.language_typescript())
 MAX_DEPTH = 200
 """Nesting of syntax nodes.  Analysis recurses with at most three Python frames per level."""
 
-_ERASED = frozenset(
+_COMMENTS = frozenset({"comment", "html_comment"})
+_TYPES = frozenset(
     {
-        "comment",
-        "html_comment",
         "type_annotation",
         "type_arguments",
         "type_parameters",
@@ -122,9 +121,12 @@ class Source:
     """A parsed source.
 
     ``too_deep`` is the first node beyond `MAX_DEPTH`: the tree stops there and must not be used.
+    ``with_types`` is for those who look for what a source says, not for what it does.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, with_types: bool = False) -> None:
+        self._erased = _COMMENTS if with_types else _COMMENTS | _TYPES
+        self._suffixed = frozenset[str]() if with_types else _TYPE_SUFFIXED
         self.data = text.encode("utf-8", "surrogatepass")
         self.tree: Tree = Parser(LANGUAGE).parse(self.data)
         self.by_kind: dict[str, list[Syntax]] = defaultdict(list)
@@ -201,7 +203,7 @@ class Source:
             elif kind not in _PUNCTUATION:
                 parent.tokens += (kind,)
             return None
-        if kind in _ERASED or (parent.children and parent.kind in _TYPE_SUFFIXED):
+        if kind in self._erased or (parent.children and parent.kind in self._suffixed):
             return None
         copied = Syntax(kind, node.start_byte, node.end_byte, parent)
         parent.children.append(copied)

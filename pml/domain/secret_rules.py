@@ -120,6 +120,18 @@ def redact_text(text: str) -> str:
     return text
 
 
+def known_token(text: str) -> int | None:
+    """Where the first token of a known format starts in code that is no text; None if nowhere.
+
+    Names are made of words and tokens are not, so one without a digit has only capitals.
+    """
+    for hints, pattern in _TOKENS:
+        for match in pattern.finditer(text) if any(hint in text for hint in hints) else ():
+            if match[0].isupper() or any(char.isdigit() for char in match[0]):
+                return match.start()
+    return None
+
+
 def sensitive_key(key: str) -> bool:
     """Whether what stands under ``key`` is secret by its name.
 
