@@ -132,7 +132,9 @@ def _durations(ledger: Ledger) -> dict[int, float]:
 def _task_result(call: CallState, duration_ms: float, limits: Limits) -> TaskResult:
     outcome, issued = call.outcome, call.issued
     failed = outcome if isinstance(outcome, Failed) else None
-    doubt = "no answer: whether it took effect is unknown" if call.in_doubt else None
+    code, message = _why_unanswered(call) if outcome is None else (None, None)
+    if failed is not None:
+        code, message = failed.code, preview(failed.message, limits.message_chars)
     return TaskResult(
         task_id=issued.task_id,
         node_id=issued.site,
@@ -142,13 +144,20 @@ def _task_result(call: CallState, duration_ms: float, limits: Limits) -> TaskRes
         if isinstance(outcome, Returned)
         else None,
         success=isinstance(outcome, Returned),
-        error=preview(failed.message, limits.message_chars) if failed else doubt,
-        error_code=failed.code if failed else ("in_doubt" if doubt else None),
+        error=message,
+        error_code=code,
         started_at_ms=call.started_at_ms or issued.at_ms,
         duration_ms=round(duration_ms, 3),
         attempts=call.attempts,
         delivered=call.delivered,
     )
+
+
+def _why_unanswered(call: CallState) -> tuple[str, str]:
+    """Code and message of a call that the run ended before."""
+    if call.in_doubt:
+        return "in_doubt", "no answer: whether it took effect is unknown"
+    return "unanswered", "no answer until the run ended"
 
 
 def full_results(ledger: Ledger) -> tuple[tuple[str, JsonText], ...]:

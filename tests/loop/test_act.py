@@ -184,6 +184,18 @@ async def test_a_write_under_way_at_the_deadline_is_in_doubt(act: Act, outside: 
     assert answer.status == "in_doubt"
 
 
+async def test_a_read_without_an_answer_until_the_deadline_says_so(
+    act: Act, outside: Outside
+) -> None:
+    outside.offer("fs:read", hang, Effect.READ)
+    answer = await run(act, "await mcp.fs.read({});", timeout_ms=500)
+    (task,) = answer.tasks
+    assert task.error == "no answer until the run ended"
+    assert [(failure.tool, failure.code) for failure in answer.tool_failures] == [
+        ("fs:read", "unanswered")
+    ]
+
+
 async def test_an_endless_program_is_stopped_at_its_deadline(act: Act) -> None:
     answer = await run(act, "while (true) {}", timeout_ms=500)
     assert answer.status == "error"
