@@ -18,17 +18,17 @@ TIMES = re.compile(r"\b[\d.]+ m?s\b|, speed-up [\d.]+")
 BLOCK = re.compile(r"(?<=\$ make demo\n).*?(?=```)", re.DOTALL)
 
 
-def demo(data_dir: Path, output: Path) -> str:
-    """What a fresh demo prints, over this checkout.
+def demo(data_dir: Path, folder: Path = ROOT) -> str:
+    """What a fresh demo prints, over this checkout, started in ``folder``.
 
     Raises:
         subprocess.CalledProcessError: it failed.
     """
-    command = [str(PML), "demo", "--output", str(output), "--data-dir", str(data_dir)]
+    command = [str(PML), "demo", "--repository", str(ROOT), "--data-dir", str(data_dir)]
     done = subprocess.run(  # noqa: S603  # our own command
-        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True
+        command, cwd=folder, text=True, stdout=subprocess.PIPE, check=True
     )
-    return done.stdout.replace(str(output), "pml-demo")
+    return done.stdout
 
 
 def excerpt(output: str) -> str:
@@ -54,7 +54,7 @@ def stable(shown: str) -> list[str]:
 if __name__ == "__main__":
     readme = ROOT / "README.md"
     with tempfile.TemporaryDirectory() as folder:
-        demo(Path(folder) / "warm-up", ROOT / "pml-demo")  # caches; nothing is known after it
-        fresh = demo(Path(folder) / "data", ROOT / "pml-demo").replace(f"{folder}/data", "...")
+        demo(Path(folder) / "warm-up")  # fills caches; nothing is known after it
+        fresh = demo(Path(folder) / "data")
     text = re.sub(r" --data-dir \S+", "", excerpt(fresh))
     readme.write_text(BLOCK.sub(lambda _: text, readme.read_text("utf-8"), count=1), "utf-8")

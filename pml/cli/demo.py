@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pml.cli.client_config import shown_command
-from pml.cli.demo_memory import Say, from_memory, through_endpoint, title
+from pml.cli.demo_memory import Say, from_memory, through_endpoint, title, told
 from pml.cli.options import AsJson, DataDir, example
 from pml.cli.session import opened, run
 from pml.cli.terminal import note, result, result_json, width
@@ -42,7 +42,7 @@ def demo(
     say = note if as_json else result
     say("PML runs an agent's program on three real MCP servers.")
     if scene.remark:
-        say(scene.remark)
+        told(say, scene.remark)
     fetch_files_server()
     os.environ.update(scene.environment())
     response = run(_story(scene, data_dir, say))
@@ -66,9 +66,9 @@ async def _story(scene: "Scene", data_dir: Path | None, say: Say) -> "ExecuteRes
         await _after(bench, response, say)
         watch.on = False  # it would be the same again
         if response.status == "success":
-            response = await from_memory(bench, scene, response, say)
+            response, intent = await from_memory(bench, scene, response, say)
     if response.status == "success":
-        await through_endpoint(scene, data_dir, say)
+        await through_endpoint(scene, intent, data_dir, say)
     _next(scene, response, data_dir, say)
     return response
 

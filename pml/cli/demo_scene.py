@@ -35,19 +35,19 @@ class Words(Record, frozen=True, kw_only=True):
     question: str
     """What the program is searched by: other words."""
     again: str
-    """As somebody else would say it: clear enough to run what is known."""
+    """The same phrases in another order, politely: close enough to run what is known."""
 
 
 WORDS = {
     HISTORY: Words(
         intent="report what happened in the repository",
         question="write up what has been happening here",
-        again="Report what has happened in this repository!",
+        again="In the repository, report what happened, please.",
     ),
     FILES: Words(
         intent="report which files lie in the folder",
         question="which files are there in this folder?",
-        again="Report which files are lying in this folder!",
+        again="In the folder, report which files lie, please.",
     ),
 }
 

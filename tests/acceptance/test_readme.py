@@ -10,6 +10,7 @@ from docs.readme_output import BLOCK, demo, excerpt, stable
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("pml/**/*.md")])
+COLUMNS = 80
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -32,7 +33,8 @@ def test_the_output_that_the_readme_shows_is_what_the_demo_prints(tmp_path: Path
     shown = BLOCK.search(README)
     assert shown is not None
 
-    fresh = excerpt(demo(tmp_path / "data", tmp_path / "reports"))
+    fresh = excerpt(demo(tmp_path / "data", tmp_path))
 
     assert stable(shown[0]) == stable(fresh), "run .venv/bin/python docs/readme_output.py"
-    assert "# What happened here" in (tmp_path / "reports" / "report.md").read_text()
+    assert "# What happened here" in (tmp_path / "pml-demo" / "report.md").read_text()
+    assert max(map(len, stable(fresh))) <= COLUMNS

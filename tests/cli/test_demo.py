@@ -9,7 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import COMMAND_TIMEOUT_S, PML
+from pml.cli.demo_scene import HISTORY, WORDS
+from tests.cli.conftest import COMMAND_TIMEOUT_S, PML, Done
+
+
+COLUMNS = 80
+
+
+def pml(environment: dict[str, str], folder: Path, *arguments: str, stdin: str = "") -> Done:
+    """A command in ``folder``, with a database of its own there."""
+    return subprocess.run(
+        [str(PML), *arguments, "--data-dir", str(folder / "data")],
+        cwd=folder,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_TIMEOUT_S,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -22,15 +40,7 @@ def test_the_demo_makes_do_with_what_there_is(
 ) -> None:
     (tmp_path / "notes.md").write_text("# Notes\n")
 
-    done = subprocess.run(
-        [str(PML), "demo", "--output", "reports", "--data-dir", str(tmp_path / "data")],
-        cwd=tmp_path,
-        env={**environment, "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_TIMEOUT_S,
-        check=False,
-    )
+    done = pml({**environment, "PATH": path}, tmp_path, "demo", "--output", "reports")
 
     assert done.returncode == 0, done.stdout + done.stderr
     found = done.stdout.partition("\n7. ")[2].split("\n")[1]
@@ -38,3 +48,18 @@ def test_the_demo_makes_do_with_what_there_is(
     assert done.stdout.count("mode speculation") == 2  # by itself and for the agent
     assert f"/{program}  the program" in done.stdout
     assert len(list((tmp_path / "reports").glob("*.md"))) == 2
+    assert max(map(len, done.stdout.partition("\nWhere ")[0].splitlines())) <= COLUMNS
+
+
+def test_the_demo_names_its_capability_where_its_words_mean_another_too(
+    environment: dict[str, str], workspace: Path
+) -> None:
+    other = ("execute", "--intent", WORDS[HISTORY].intent, "--code-file", "-")
+    code = "return await mcp.fixture.echo({ text: 'nothing' });"
+    assert pml(environment, workspace, *other, stdin=code).returncode == 0
+
+    done = pml(environment, workspace, "demo")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "nothing ran: no capability is clearly what was meant" in done.stdout
+    assert done.stdout.count("mode speculation") == 2
