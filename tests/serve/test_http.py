@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
@@ -212,6 +213,112 @@ async def test_a_head_without_end_is_cut_off(server: Served) -> None:
         assert await wire.rest() == b""
     with suppress(ConnectionError):
         await wire.close()
+
+
+async def chunked(server: Served, trailers: bytes) -> bytes:
+    """A call whose body comes in one chunk, with trailers."""
+    body = call_body("pml_execute", {"intent": "x", "code": "1"})
+    client = await Client(server.port, MODERN).open()
+    head, _, body = client.text(body).partition(b"\r\n\r\n")
+    head = re.sub(rb"content-length: \d+", b"transfer-encoding: chunked", head)
+    return head + b"\r\n\r\n%x\r\n%s\r\n0\r\n" % (len(body), body) + trailers
+
+
+@pytest.mark.parametrize("more", [b"x-more: and more\r\n", b"x"])
+async def test_what_follows_the_last_chunk_without_end_is_cut_off(
+    server: Served, more: bytes
+) -> None:
+    wire = await Wire.to(server.port)
+    with suppress(ConnectionError):
+        await wire.write(await chunked(server, b"") + more * (10_000_000 // len(more)))
+    with suppress(ConnectionError):
+        assert b" 200 " not in await wire.rest()
+    with suppress(ConnectionError):
+        await wire.close()
+    assert server.bench.act.requests == []
+
+
+async def test_a_trailer_is_no_header(server: Served) -> None:
+    wire = await Wire.to(server.port)
+    await wire.write(await chunked(server, b"host: evil.example\r\norigin: null\r\n\r\n"))
+    assert (await wire.read_reply()).status == 200
+    await wire.close()
+
+
+OFFERS = {
+    "h2c": "connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n",
+    "websocket": "connection: keep-alive, upgrade\r\nupgrade: websocket\r\n",
+}
+
+
+@pytest.mark.parametrize("offer", OFFERS.values(), ids=list(OFFERS))
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_an_offer_of_another_protocol_is_ignored(
+    server: Served, offer: str, at_once: bool
+) -> None:
+    client = await Client(server.port, MODERN).open()
+    body = call_body("pml_execute", {"intent": "x", "code": "1", "context": {"a": 1}})
+    head, _, body = client.text(body).partition(b"\r\n\r\n")
+    head += b"\r\n" + offer.encode() + b"\r\n"
+    wire = await Wire.to(server.port)
+    for _ in range(2):  # the connection stays what it was
+        if at_once:
+            await wire.write(head + body)
+        else:
+            await wire.write(head)
+            await wire.write(body)
+        reply = await wire.read_reply()
+        assert reply.last["result"]["structuredContent"]["result"] == {"a": 1}
+    await wire.close()
+
+
+async def test_a_tunnel_is_refused(server: Served) -> None:
+    wire = await Wire.to(server.port)
+    await wire.write(b"CONNECT example.com:80 HTTP/1.1\r\nhost: example.com\r\n\r\n")
+    assert (await wire.read_reply()).status == 400
+    assert await wire.rest() == b""
+    await wire.close()
+
+
+SECOND = {
+    "request": b"POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nhello",
+    "upgrade": b"GET / HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n",
+    "garbage": b"\x00\xff",
+    "half": b"POST /mcp HT",
+}
+
+
+@pytest.mark.parametrize("second", SECOND.values(), ids=list(SECOND))
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_a_request_before_the_answer_ends_the_connection_after_it(
+    server: Served, second: bytes, at_once: bool
+) -> None:
+    client = await Client(server.port, MODERN).open()
+    first = client.text(call_body("pml_execute", HOLD))
+    wire = await Wire.to(server.port)
+    await wire.write(first + second if at_once else first)
+    await server.bench.act.started.wait()
+    if not at_once:
+        await wire.write(second)
+        await still_serves(client)  # the server has read it meanwhile
+    server.bench.act.release.set()
+    reply = await wire.read_reply()
+    assert reply.last["result"]["structuredContent"]["status"] == "success"
+    assert await wire.rest() == b""
+    await wire.close()
+
+
+@pytest.mark.parametrize("revision", [MODERN, LEGACY])
+async def test_a_client_that_leaves_is_noticed_whatever_it_has_sent_ahead(
+    server: Served, revision: str
+) -> None:
+    client = await Client(server.port, revision).open()
+    wire = await Wire.to(server.port)
+    await wire.write(client.text(call_body("pml_execute", HOLD)) * 2)
+    await server.bench.act.started.wait()
+    await wire.close()
+    await server.bench.act.cancelled.wait()
+    assert await still_serves(client)
 
 
 async def test_a_run_may_take_longer_than_a_head() -> None:
