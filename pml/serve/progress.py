@@ -31,12 +31,17 @@ async def progress_of(session: ServerSession) -> AsyncIterator[Callable[[events.
         except (anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError):
             return  # the watcher is too slow, or gone
 
+    failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_report, session, receive)
         try:
             yield emit
+        except Exception as exc:  # noqa: BLE001  # not through the group, which would wrap it
+            failure = exc
         finally:
             send.close()
+    if failure is not None:
+        raise failure
 
 
 async def _report(

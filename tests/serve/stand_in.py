@@ -13,7 +13,7 @@ from pml.domain.events import Event, TaskEnd, TaskStart
 from pml.domain.limits import Limits
 from pml.domain.response import ExecuteRequest, ExecuteResponse
 from pml.domain.task_result import TaskResultPage, TaskResultRequest
-from pml.errors import NotFoundError, StoreError
+from pml.errors import NotFoundError, RequestError, StoreError
 from pml.serve.endpoint import Endpoint
 from pml.serve.guard import BODY_S, Allowed
 from pml.serve.heads import BoundedHeads
@@ -21,6 +21,14 @@ from pml.serve.http import HttpApp, http_app, listening
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
+
+FAILURES: dict[str, Exception] = {
+    "slip": ZeroDivisionError("nobody expected this"),
+    "lost": StoreError("the database was lost"),
+    "wrong": RequestError("code: found too much"),
+    "gone": NotFoundError("capability", "c", "it was forgotten"),
+}
+"""What code of these names comes to."""
 
 
 @dataclass
@@ -38,9 +46,8 @@ class HeldRuns:
         self.requests.append(request)
         tell = emit or (lambda _: None)
         tell(TaskStart(run_id="r", at_ms=1, task_id="n1", tool="fs:read"))
-        if request.code == "slip":
-            message = "nobody expected this"
-            raise ZeroDivisionError(message)
+        if request.code in FAILURES:
+            raise FAILURES[request.code]
         if request.code == "hold":
             self.started.set()
             try:

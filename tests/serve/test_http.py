@@ -12,6 +12,7 @@ import pytest
 from pml.domain.limits import Limits
 from pml.serve.heads import BoundedHeads
 from tests.serve.stand_in import (
+    FAILURES,
     LEGACY,
     MODERN,
     Client,
@@ -73,6 +74,27 @@ async def test_events_become_progress_that_only_grows(client: Client) -> None:
         ("p", 2, "n1 fs.read done in 12 ms"),
     ]
     assert "result" in reply.last
+
+
+@pytest.mark.parametrize("code", list(FAILURES))
+async def test_an_error_is_the_same_for_who_watches(client: Client, code: str) -> None:
+    arguments = {"intent": "x", "code": code}
+    alone = (await client.call("pml_execute", arguments)).last["error"]
+    watched = (await client.call("pml_execute", arguments, progress="p")).last["error"]
+    assert alone == watched
+    assert ("inside PML" in alone["message"]) == (code == "slip")
+
+
+@pytest.mark.parametrize("progress", [None, "p"])
+async def test_who_waits_is_told_that_the_server_stops(
+    server: Served, client: Client, progress: str | None
+) -> None:
+    wire = await client.begin(call_body("pml_execute", HOLD, progress=progress))
+    await server.bench.act.started.wait()
+    await server.app.endpoint.close()
+    error = (await wire.read_reply()).last["error"]
+    assert (error["code"], error["message"]) == (-32603, "the run was cancelled")
+    await wire.close()
 
 
 @pytest.mark.parametrize(
