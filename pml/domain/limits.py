@@ -14,6 +14,8 @@ class Limits(Record, frozen=True, kw_only=True):
     """Of the request's ``args``, and of the arguments of one call."""
     result_bytes: int = 10 * _MB
     """Of one call's result, and of the program's own."""
+    answer_bytes: int = 100_000
+    """Of the JSON of a result in an MCP answer; of a larger one it holds the first characters."""
     nesting: int = 200
     """Levels of arrays and objects in one value; decoders of MCP messages take no more."""
     calls_per_run: int = 10_000

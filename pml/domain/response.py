@@ -91,7 +91,12 @@ class ExecuteResponse(Record, frozen=True, kw_only=True):
     """How the request ended, or what it waits for."""
     workflow_id: str | None = None
     result: Any | msgspec.UnsetType = msgspec.UNSET
-    """What the program returned; there exactly when it succeeded, null included."""
+    """What the program returned; there exactly when it succeeded, null included, unless it is
+    too large for an MCP answer."""
+    result_preview: str | None = None
+    """The first characters of the JSON of a result that is too large for an MCP answer."""
+    result_chars: Count | None = None
+    """How many characters of JSON that result has."""
     capability_id: str | None = None
     trace_id: str | None = None
     mode: Literal["direct", "speculation"] = "direct"

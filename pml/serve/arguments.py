@@ -25,6 +25,8 @@ NOT_YET = frozenset(
 )
 """Fields that PML's documents name and this version does not have."""
 _SHOWN_CHARS = 60
+_FENCE = "```"
+"""No program that does anything begins so."""
 
 
 class InvalidArgumentsError(ValueError):
@@ -85,7 +87,8 @@ def execute_request(arguments: Mapping[str, Json]) -> ExecuteRequest:
     """The request of checked arguments of `pml_execute`.
 
     Raises:
-        InvalidArgumentsError: the program's arguments are given in both places.
+        InvalidArgumentsError: the program's arguments are given in both places, or the code is
+            Markdown.
     """
     options = arguments.get("options", {})
     if "args" in options and "context" in arguments:
@@ -93,10 +96,19 @@ def execute_request(arguments: Mapping[str, Json]) -> ExecuteRequest:
         raise InvalidArgumentsError((message,))
     return ExecuteRequest(
         intent=arguments["intent"],
-        code=arguments.get("code"),
+        code=_code(arguments.get("code", "")),
         args=options.get("args", arguments.get("context", {})),
         timeout_ms=int(options.get("timeout", DEFAULT_TIMEOUT_MS)),
     )
+
+
+def _code(text: str) -> str | None:
+    """The program; None where there is none, which models tend to say as an empty text."""
+    code = text.strip()
+    if code.startswith(_FENCE):
+        problem = f"code: expected TypeScript without Markdown fences, got {_shown(text)}"
+        raise InvalidArgumentsError((problem,))
+    return text if code else None
 
 
 def discover_request(arguments: Mapping[str, Json]) -> DiscoverRequest:
@@ -105,8 +117,11 @@ def discover_request(arguments: Mapping[str, Json]) -> DiscoverRequest:
 
 
 def task_result_request(arguments: Mapping[str, Json]) -> TaskResultRequest:
-    """The request of checked arguments of `pml_get_task_result`."""
-    return TaskResultRequest(**arguments)
+    """The request of checked arguments of `pml_get_task_result`; 1.0 is an integer to a schema."""
+    whole: dict[str, Any] = {
+        name: int(value) if isinstance(value, float) else value for name, value in arguments.items()
+    }
+    return TaskResultRequest(**whole)
 
 
 def _field(path: tuple[str, ...], *more: str) -> str:
@@ -144,4 +159,5 @@ def _shown(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False)
     if len(text) <= _SHOWN_CHARS:
         return text
-    return f"{text[:_SHOWN_CHARS]}... ({len(text):,} characters)"
+    length = len(value) if isinstance(value, str) else len(text)
+    return f"{text[:_SHOWN_CHARS]}... ({length:,} characters)"

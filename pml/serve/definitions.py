@@ -29,7 +29,7 @@ INSTRUCTIONS: Final = (
     "(`await mcp.server.tool({...})`, loops, branches and Promise.all included) instead of one "
     "call at a time. The intent alone, without code, runs a known capability where the match is "
     "clear and suggests otherwise.\n"
-    f"Use {GET_TASK_RESULT} where the preview of a result is not enough."
+    f"Use {GET_TASK_RESULT} where a preview of a result is not enough."
 )
 
 _ANY: dict[str, Any] = {}
@@ -153,9 +153,11 @@ def _execute(limits: Limits) -> Tool:
         "code": {
             "type": "string",
             "description": (
-                "TypeScript: the body of an async function. Call tools with `await "
-                "mcp.server.tool({...})`, capabilities with `await capabilities.name({...})`, and "
-                "`return` the result. No imports, files or network but through tools."
+                "Plain TypeScript, without Markdown fences: the body of an async function. Call "
+                "tools with `await mcp.server.tool({...})`, capabilities with `await "
+                "capabilities.name({...})`, and `return` what you want to see: without return the "
+                "result is null, and console.log is not returned. No imports, files or network but "
+                "through tools."
             ),
         },
         "options": _closed({"timeout": timeout, "args": args}),
@@ -169,9 +171,11 @@ def _execute(limits: Limits) -> Tool:
             "one entry per call. What succeeds is kept as a capability that can be run again with "
             "other arguments. Without code, the intent alone runs the capability that clearly "
             "matches, with args bound to its parameters; otherwise you get suggestions and "
-            "nothing runs. status approval_required means that a person has to allow a tool "
-            "first; in_doubt means that a write may or may not have happened: check before you "
-            "repeat it."
+            "nothing runs. A capability's exact name as the intent means that one for sure. "
+            f"Of a result above {limits.answer_bytes:,} bytes of JSON you get resultPreview and "
+            f"resultChars instead: read it with {GET_TASK_RESULT}. status approval_required means "
+            "that a person has to allow a tool first; in_doubt means that a write may or may not "
+            "have happened: check before you repeat it."
         ),
         input_schema=_closed(properties, "intent"),
         output_schema=_open(
@@ -179,6 +183,8 @@ def _execute(limits: Limits) -> Tool:
             status={"type": "string", "pattern": STATUS},
             workflowId=_TEXT,
             result=_ANY,
+            resultPreview=_TEXT,
+            resultChars=_COUNT,
             capabilityId=_TEXT,
             traceId=_TEXT,
             mode={"enum": ["direct", "speculation"]},
@@ -229,7 +235,8 @@ def _get_task_result() -> Tool:
         title="Read a whole result",
         description=(
             "Read the whole result of one call of a run, page by page; answers of "
-            f"{EXECUTE} hold only the first characters of each. Results expire after about an hour."
+            f"{EXECUTE} hold only the first characters of each, and of a large result of the "
+            "program. Results expire after about an hour."
         ),
         input_schema=_closed(properties, "workflow_id", "task_id"),
         output_schema=_open(

@@ -68,6 +68,7 @@ class Endpoint:
 
     def __init__(self, bench: Bench, *, limits: Limits) -> None:
         self._bench = bench
+        self._limits = limits
         self._tools = tool_definitions(limits)
         self._checkers = {tool.name: ArgumentChecker(tool) for tool in self._tools}
         self._under_way: set[asyncio.Task[Answer]] = set()
@@ -144,13 +145,23 @@ class Endpoint:
         return discovered(await self._bench.discover(discover_request(arguments)))
 
     async def _task_result(self, arguments: dict[str, Json]) -> Answer:
-        return read(await self._bench.task_result(task_result_request(arguments)))
+        request = task_result_request(arguments)
+        try:
+            return read(await self._bench.task_result(request))
+        except NotFoundError as exc:  # its words are for who has a shell
+            message = (
+                f"no result {request.task_id!r} of {request.workflow_id!r}: it is unknown (take "
+                f"workflowId, and taskId of one of the tasks or `result`, from an answer of "
+                f"{EXECUTE}), or it has expired, {self._limits.result_ttl_s // 60} minutes after "
+                "its run (run it again)"
+            )
+            raise RequestError(message) from exc
 
     async def _execute(self, ctx: _Context, arguments: dict[str, Json]) -> Answer:
         request = execute_request(arguments)
 
         async def work(emit: Callable[[Event], None] | None = None) -> Answer:
-            return executed(await self._bench.act.execute(request, emit=emit))
+            return executed(await self._bench.act.execute(request, emit=emit), self._limits)
 
         gone: asyncio.Event | None = ctx.request.scope.get(GONE) if ctx.request else None
         if ctx.meta is None or "progress_token" not in ctx.meta:

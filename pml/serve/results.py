@@ -6,15 +6,21 @@ shows only text: the same JSON, or for a discovery a list that can be read at a 
 
 from dataclasses import dataclass
 
+import msgspec
 from mcp_types import CallToolResult, TextContent
+from msgspec import UNSET
 
 from pml.domain.discovery import Discovered, DiscoverResponse
+from pml.domain.limits import Limits
 from pml.domain.record import Record, encode, to_builtins
 from pml.domain.response import ExecuteResponse
 from pml.domain.task_result import TaskResultPage
+from pml.serve.definitions import GET_TASK_RESULT
 
 ANSWERED = frozenset({"success", "approval_required", "layer_complete", "suggestions"})
 """The states of an answer that are no errors."""
+PREVIEW_CHARS = 2_000
+"""Of a result that is too large for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +40,33 @@ class Answer:
         )
 
 
-def executed(response: ExecuteResponse) -> Answer:
+def executed(response: ExecuteResponse, limits: Limits) -> Answer:
     """The answer of `pml_execute`; a run that ended badly is an error result."""
+    response = _fitting(response, limits)
     text = encode(response).decode()
     return Answer(response, text, is_error=response.status not in ANSWERED)
+
+
+def _fitting(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:
+    """The response with the beginning of its result, if the whole is too large for a model."""
+    if response.result is UNSET:
+        return response
+    encoded = encode(response.result)
+    if len(encoded) <= limits.answer_bytes:
+        return response
+    text = encoded.decode()
+    where = f'{{workflow_id: "{response.workflow_id}", task_id: "result"}}'
+    warning = (
+        f"the result is too large for this answer ({len(text):,} characters): read it page by "
+        f"page with {GET_TASK_RESULT}({where}), or run a program that returns less"
+    )
+    return msgspec.structs.replace(
+        response,
+        result=UNSET,
+        result_preview=text[:PREVIEW_CHARS],
+        result_chars=len(text),
+        warnings=(*response.warnings, warning),
+    )
 
 
 def read(page: TaskResultPage) -> Answer:

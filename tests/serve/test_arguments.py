@@ -109,6 +109,19 @@ def test_whatever_comes_is_taken_or_refused_with_its_field(
             ),
         ),
         (
+            "pml_execute",
+            {"intent": "x" * 10_003},
+            (
+                "intent: expected a sentence that says what is wanted, at most 10,000 characters, "
+                f'got "{"x" * 59}... (10,003 characters)'
+            ),
+        ),
+        (
+            "pml_execute",
+            {"intent": "x", "code": "\n```ts\nreturn 1\n```"},
+            ('code: expected TypeScript without Markdown fences, got "\\n```ts\\nreturn 1\\n```"'),
+        ),
+        (
             "pml_discover",
             {"intent": "x", "filter": {"type": "tools"}},
             'filter.type: expected one of "tool", "capability", "all", got "tools"',
@@ -164,6 +177,10 @@ def test_fields_of_later_versions_are_refused_and_not_ignored(field: str) -> Non
             ExecuteRequest(intent="x", code="1", args={"a": 1}, timeout_ms=5),
         ),
         ({"intent": "x", "context": {"a": 1}}, ExecuteRequest(intent="x", args={"a": 1})),
+        ({"intent": "x", "code": ""}, ExecuteRequest(intent="x")),
+        ({"intent": "x", "code": " \n\t"}, ExecuteRequest(intent="x")),
+        ({"intent": "x", "code": "\n 1"}, ExecuteRequest(intent="x", code="\n 1")),
+        ({"intent": "x", "code": "return '```'"}, ExecuteRequest(intent="x", code="return '```'")),
     ],
 )
 def test_an_execution_is_read(arguments: dict[str, Any], request_: ExecuteRequest) -> None:
@@ -191,3 +208,11 @@ def test_a_page_is_read() -> None:
     arguments = {"workflow_id": "w", "task_id": "n1", "limit": 5.0, "format": "pretty"}
     page = TaskResultRequest(workflow_id="w", task_id="n1", limit=5, format="pretty")
     assert read("pml_get_task_result", arguments) == page
+
+
+def test_a_whole_number_stays_one_however_it_was_written() -> None:
+    arguments = {"workflow_id": "w", "task_id": "n1", "offset": 1.0, "limit": 5.0}
+    page = read("pml_get_task_result", arguments)
+    assert [type(page.offset), type(page.limit)] == [int, int]
+    question = read("pml_discover", {"intent": "x", "offset": 1.0, "limit": 5.0})
+    assert [type(question.offset), type(question.limit)] == [int, int]

@@ -10,6 +10,7 @@ import pytest
 from mcp_types import Tool
 
 from pml.domain.limits import Limits
+from pml.domain.response import ExecuteResponse
 from pml.serve.arguments import NOT_YET
 from pml.serve.definitions import INSTRUCTIONS, tool_definitions
 
@@ -32,6 +33,21 @@ def test_the_default_tools_are_cheap_to_know() -> None:
         for t in TOOLS.values()
     ]
     assert len(json.dumps(told)) < 6_000
+
+
+@pytest.mark.parametrize(
+    "said", ["`return`", "without Markdown fences", "console.log is not", "exact name"]
+)
+def test_the_tool_that_runs_programs_says_what_models_get_wrong(said: str) -> None:
+    tool = TOOLS["pml_execute"]
+    assert said in f"{tool.description} {tool.input_schema['properties']['code']['description']}"
+
+
+def test_every_part_of_an_answer_is_announced() -> None:
+    schema = TOOLS["pml_execute"].output_schema
+    assert schema is not None
+    not_yet = {"checkpointId", "pendingLayer", "layerResults"}
+    assert set(schema["properties"]) == set(ExecuteResponse.__struct_encode_fields__) - not_yet
 
 
 def test_the_instructions_name_the_tools_and_when_to_use_them() -> None:

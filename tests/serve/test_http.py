@@ -52,6 +52,15 @@ async def test_a_call_is_answered_with_text_and_structure(client: Client) -> Non
     assert not result["isError"]
 
 
+async def test_a_large_result_is_not_sent_whole(client: Client) -> None:
+    arguments = {"intent": "x", "code": "1", "context": {"a": "x" * 100_000}}
+    reply = await client.call("pml_execute", arguments)
+    content = reply.last["result"]["structuredContent"]
+    assert content["resultPreview"] == '{"a":"' + "x" * 1_994
+    assert ("result" in content, content["resultChars"]) == (False, 100_008)
+    assert len(reply.body) < 10_000
+
+
 async def test_a_run_that_ended_badly_is_an_error_result(client: Client) -> None:
     result = (await client.call("pml_execute", {"intent": "x", "code": "fail"})).last["result"]
     assert result["isError"] is True
@@ -109,7 +118,7 @@ async def test_who_waits_is_told_that_the_server_stops(
         (
             call_body("pml_get_task_result", {"workflow_id": "w", "task_id": "n9"}),
             -32602,
-            "no result 'n9': it has expired",
+            "no result 'n9' of 'w': it is unknown",
         ),
         (call_body("pml_execute", [1]), -32602, ""),
         (call_body("pml_execute", {"intent": "\ud800"}), None, ""),
