@@ -10,7 +10,9 @@ from pml.cli.session import list_servers, opened, run
 from pml.cli.terminal import result, result_json, width
 
 if TYPE_CHECKING:
+    from pml.cli.render_found import Known
     from pml.domain.discovery import DiscoverRequest, DiscoverResponse
+    from pml.serve.compose import Workbench
 
 
 def register(app: typer.Typer) -> None:
@@ -54,16 +56,41 @@ def discover(
         offset=offset,
         detail="brief" if brief else "full",
     )
-    found = run(_discover(request, config, data_dir))
+    found, known = run(_discover(request, config, data_dir))
     if as_json:
         result_json(found)
     else:
-        result(render_discovery(found, offset=offset, brief=brief, width=width()))
+        result(render_discovery(found, offset=offset, brief=brief, width=width(), known=known))
 
 
 async def _discover(
     request: "DiscoverRequest", config: Path | None, data_dir: Path | None
-) -> "DiscoverResponse":
+) -> "tuple[DiscoverResponse, Known]":
     async with opened(config=config, data_dir=data_dir) as bench:
         await list_servers(bench)
-        return await bench.discover(request)
+        found = await bench.discover(request)
+        return found, await _known(bench, request, found)
+
+
+async def _known(
+    bench: "Workbench", request: "DiscoverRequest", found: "DiscoverResponse"
+) -> "Known":
+    """What there was to search, where that has to be told."""
+    import msgspec
+
+    from pml.cli.capabilities import MANY
+    from pml.cli.render_found import Known
+    from pml.domain.discovery import DiscoverFilter
+
+    if found.total:
+        return Known()
+    kind = request.filter.type
+    anything = DiscoverFilter(type=kind)
+    unfiltered = await bench.discover(msgspec.structs.replace(request, filter=anything))
+    listed = (await bench.store.tool_schemas.catalog(bench.upstreams.names)).servers
+    learned = await bench.store.capabilities.recent(MANY)
+    return Known(
+        tools=0 if kind == "capability" else sum(map(len, listed.values())),
+        capabilities=0 if kind == "tool" else len(learned),
+        below=unfiltered.total,
+    )

@@ -73,6 +73,7 @@ def execute(
     runs and what could be run is shown.
     """
     from pml.cli.exits import for_response
+    from pml.cli.render_found import Given
     from pml.cli.render_response import render_response
 
     request = _request(intent, code_file, dag_file, args, timeout_ms)
@@ -82,8 +83,21 @@ def execute(
     else:
         file = code_file or dag_file
         name = "the known capability" if file is None else shown_name(file)
-        source = request.code or ""
-        result(render_response(response, source=source, name=name, width=width(), learned=learned))
+        given = Given(
+            intent=intent,
+            args=request.args,
+            data_dir=data_dir,
+            options={"--config": config, "--permissions": permissions},
+        )
+        shown = render_response(
+            response,
+            source=request.code or "",
+            name=name,
+            width=width(),
+            learned=learned,
+            given=given,
+        )
+        result(shown)
     raise typer.Exit(for_response(response))
 
 
@@ -114,11 +128,16 @@ async def _execute(
 def _request(
     intent: str, code_file: Path | None, dag_file: Path | None, args: str, timeout_ms: int
 ) -> "ExecuteRequest":
+    from pml.domain.limits import Limits
     from pml.domain.response import ExecuteRequest
+    from pml.errors import RequestError
+    from pml.loop.prepare import problem_of_intent
 
     if code_file is not None and dag_file is not None:
         message = "give either --code-file or --dag-file"
         raise typer.BadParameter(message)
+    if problem := problem_of_intent(intent, Limits()):
+        raise RequestError(problem)
     return ExecuteRequest(
         intent=intent,
         code=None if code_file is None else read_source(code_file),

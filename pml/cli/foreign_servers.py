@@ -83,7 +83,11 @@ def _entry(value: object, origin: Origin) -> tuple[dict[str, Any], list[str]]:
     if isinstance(kind, str) and kind in {"sse", "ws"}:
         message = f"speaks {kind}, which PML does not: give its streamable HTTP address"
         raise _CannotTranslateError(message)
-    kept = {key: _told(value[key], origin) for key in _KEPT if value.get(key) is not None}
+    kept = {
+        key: value[key] if isinstance(value[key], int | float) else _told(value[key], origin)
+        for key in _KEPT
+        if value.get(key) is not None
+    }  # a number instead of text or a list stays one, for `_fault` to say what was expected
     if origin.workspace is not None and "command" in kept:
         kept.setdefault("cwd", str(origin.workspace))  # as its client starts it
     others = [key for key in value if key not in _KEPT and key not in _SILENT]
@@ -91,7 +95,7 @@ def _entry(value: object, origin: Origin) -> tuple[dict[str, Any], list[str]]:
 
 
 def _told(value: Any, origin: Origin) -> Any:  # noqa: ANN401  # a part of a JSON document
-    """``value`` with its placeholders in PML's words; numbers of ``env`` become text."""
+    """``value`` with its placeholders in PML's words; numbers within it become text."""
     match value:
         case str():
             return _PLACEHOLDER.sub(lambda found: _placeholder(found[1], origin), value)

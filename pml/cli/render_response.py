@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Sequence
 
 from pml.cli.render_diagnostics import render_diagnostics
+from pml.cli.render_found import NOTHING_GIVEN, Given, render_suggestions
 from pml.cli.table import duration, table
 from pml.domain.capability import Capability
 from pml.domain.program import Severity
@@ -21,14 +22,15 @@ def render_response(
     name: str,
     width: int,
     learned: Capability | None = None,
+    given: Given = NOTHING_GIVEN,
 ) -> str:
     """Status first, then what was found before running, the calls, the result, what was learned."""
     parts = [
-        _head(response),
+        _head(response, how="" if response.tasks == () else " with connecting"),
         _error(response, name),
         render_diagnostics(response.diagnostics, source, name=name, width=width),
         render_approvals(response, width=width),
-        _suggestions(response, width),
+        _suggestions(response, given, width),
         _tasks("calls", [task for task in response.tasks if task not in response.in_doubt], width),
         _tasks(IN_DOUBT, response.in_doubt, width),
         "\n".join(f"warning: {warning}" for warning in response.warnings),
@@ -39,15 +41,16 @@ def render_response(
     return "\n\n".join(part for part in parts if part)
 
 
-def _head(response: ExecuteResponse) -> str:
+def _head(response: ExecuteResponse, how: str = "") -> str:
+    """Status and time, and ``how`` it came to that; the speed-up only where calls overlapped."""
     if response.workflow_id is None:
         return f"{response.status}: nothing ran"
-    words = [f"{response.status} in {duration(response.execution_time_ms)}"]
+    words = [f"{response.status} in {duration(response.execution_time_ms)}{how}"]
     if response.dag is not None and response.dag.tasks_count:
         dag = response.dag
         words.append(f"{dag.tasks_count} call{'' if dag.tasks_count == 1 else 's'}")
         words.append(f"{dag.layers_count} layer{'' if dag.layers_count == 1 else 's'}")
-        if round(dag.speedup, 1) > 1:
+        if dag.tasks_count > 1 and round(dag.speedup, 1) > 1:
             words.append(f"speed-up {dag.speedup:.1f}")
     return ", ".join(words)
 
@@ -99,12 +102,10 @@ def _tasks(title: str, tasks: Sequence[TaskSummary], width: int) -> str:
     return "\n".join([title, *lines]) + tail
 
 
-def _suggestions(response: ExecuteResponse, width: int) -> str:
+def _suggestions(response: ExecuteResponse, given: Given, width: int) -> str:
     if response.suggestions is None:
         return ""
-    from pml.cli.render_found import render_suggestions
-
-    return render_suggestions(response.suggestions, width=width)
+    return render_suggestions(response.suggestions, given=given, width=width)
 
 
 def _learned(response: ExecuteResponse, capability: Capability | None, width: int) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from pml.cli.exits import ExitCode
-from pml.cli.terminal import note
+from pml.cli.terminal import note, visible
 
 if TYPE_CHECKING:
     from pml.domain.events import Event
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from pml.store.ports import Store
 
 T = TypeVar("T")
+LISTING_S = 5.0
+"""How long a search waits for servers that were never listed: most start within two seconds."""
+TELL_AFTER_S = 1.5
+"""A longer wait is explained."""
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
@@ -65,7 +69,31 @@ async def list_servers(bench: "Workbench") -> None:
     """Ask the servers that were never listed for their tools, so that search knows them."""
     names = bench.upstreams.names
     listed = (await bench.store.tool_schemas.catalog(names)).servers
-    await bench.upstreams.connect([name for name in names if name not in listed])
+    listing = asyncio.create_task(
+        bench.upstreams.connect([name for name in names if name not in listed])
+    )
+    try:
+        if await _ended(listing, TELL_AFTER_S):
+            return
+        note(f"pml: waiting for {_late(bench)} to list its tools ({LISTING_S:g} s at most)")
+        if not await _ended(listing, LISTING_S - TELL_AFTER_S):
+            note(f"pml: {_late(bench)} has not listed its tools: going on without them")
+    finally:
+        listing.cancel()
+
+
+async def _ended(work: "asyncio.Task[None]", timeout_s: float) -> bool:
+    """Whether it ended within ``timeout_s``; what it raised is raised."""
+    done, _ = await asyncio.wait([work], timeout=timeout_s)
+    return bool(done) and work.result() is None
+
+
+def _late(bench: "Workbench") -> str:
+    """The servers that are still connecting, by name."""
+    from pml.runtime.upstream.status import ServerState
+
+    late = [s.name for s in bench.upstreams.status() if s.state is ServerState.CONNECTING]
+    return f"server{'' if len(late) == 1 else 's'} {', '.join(map(repr, late))}"
 
 
 def configured(
@@ -112,7 +140,7 @@ def _without_secrets(_logger: object, _method: str, line: dict[str, Any]) -> dic
     from pml.domain.sanitising import redact_text
 
     return {
-        name: redact_text(value) if isinstance(value, str) else value
+        name: visible(redact_text(value)) if isinstance(value, str) else value
         for name, value in line.items()
     }
 

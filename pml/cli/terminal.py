@@ -1,6 +1,11 @@
-"""The two streams: results on stdout, everything else on stderr."""
+"""The two streams: results on stdout, everything else on stderr.
+
+Intents, descriptions, errors and what servers write come from others, and a terminal obeys
+control characters: none passes here but line ends and tabs.  JSON has them escaped already.
+"""
 
 import os
+import re
 import shutil
 import sys
 
@@ -8,6 +13,14 @@ from pml.domain.record import encode
 
 MAX_WIDTH = 120
 """Wider lines are hard to read, whatever the terminal allows."""
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""C0, DEL and C1, what turns the direction of text, and halves of characters."""
+
+
+def visible(text: str) -> str:
+    r"""The text with its control characters as JSON writes them, such as ``\u001b``."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def width() -> int:
@@ -17,7 +30,7 @@ def width() -> int:
 
 def result(text: str) -> None:
     """A result for people."""
-    sys.stdout.write(text.rstrip("\n") + "\n")
+    sys.stdout.write(visible(text).rstrip("\n") + "\n")
     sys.stdout.flush()
 
 
@@ -30,7 +43,7 @@ def result_json(record: object) -> None:
 def note(text: str) -> None:
     """Progress, or an error; where nobody reads it (`2>&1 | head`), the work goes on."""
     try:
-        sys.stderr.write(text.rstrip("\n") + "\n")
+        sys.stderr.write(visible(text).rstrip("\n") + "\n")
         sys.stderr.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

@@ -12,7 +12,6 @@ import pytest
 from pml.cli.demo_scene import HISTORY, WORDS
 from tests.cli.conftest import COMMAND_TIMEOUT_S, PML, Done
 
-
 COLUMNS = 80
 
 

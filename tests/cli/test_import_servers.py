@@ -313,3 +313,21 @@ def test_where_nothing_is_to_be_imported_it_says_where_it_looked(
 
     assert done.returncode == ExitCode.NOT_FOUND
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"command": 3}, {"command": "x", "args": 3}, {"url": 3}, {"command": "x", "cwd": 1.5}]
+)
+def test_a_number_in_place_of_a_text_is_refused_with_what_was_expected(
+    wrong: dict[str, Any],
+) -> None:
+    made = translate("s", wrong, EDITORS)
+
+    assert made.entry is None
+    assert "expected" in made.notes[0]
+
+
+def test_numbers_among_arguments_and_variables_become_text() -> None:
+    told = entry({"command": "x", "args": ["--port", 80], "env": {"N": 1}}, USERS)
+
+    assert told == {"command": "x", "args": ["--port", "80"], "env": {"N": "1"}}

@@ -4,8 +4,11 @@ Every program here is one of its own, since all tests share one database.
 """
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pml.cli.exits import ExitCode
 from pml.domain.capability import Capability
@@ -112,11 +115,32 @@ def test_discover_finds_tools_and_what_was_learned(pml: RunPml) -> None:
     assert max(map(len, for_people.stdout.splitlines())) <= 80
 
 
-def test_discover_refuses_an_empty_intent(pml: RunPml) -> None:
-    done = pml("discover", "")
+@pytest.mark.parametrize("command", [("discover",), ("execute", "--intent")])
+def test_an_empty_intent_is_refused(pml: RunPml, command: tuple[str, ...]) -> None:
+    done = pml(*command, " ")
 
     assert done.returncode == ExitCode.USAGE
-    assert "intent" in done.stderr
+    assert "intent: expected a few words" in done.stderr
+
+
+def test_words_that_fit_nothing_are_told_from_having_nothing(pml: RunPml) -> None:
+    unheard = pml("discover", "zzyzx", "--type", "tool")
+
+    assert "Nothing fits these words; " in unheard.stdout
+    assert "tools are known" in unheard.stdout
+
+
+def test_the_command_that_would_run_keeps_the_options(pml: RunPml) -> None:
+    code = "return (await mcp.fixture.echo({ text: args.song })).repeat(args.times);"
+    learn(pml, "sing a song", code, {"song": "la", "times": 2})
+
+    done = pml(
+        "execute", "--intent", "sing a song", "--args", '{"times": 3}', "--config", "mcp.json"
+    )
+
+    command = shlex.split(done.stdout.partition("to run the first\n")[2])
+    assert json.loads(command[command.index("--args") + 1]) == {"song": "...", "times": 3}
+    assert command[command.index("--config") + 1] == "mcp.json"
 
 
 def test_capabilities_are_listed_shown_and_renamed(pml: RunPml) -> None:

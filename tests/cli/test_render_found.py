@@ -1,13 +1,14 @@
 """What was found and suggested, for people: rank, signature, reasons, what to run (OP-2, MCP-2)."""
 
 import shlex
+from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pml.cli.render_found import command_for, render_discovery, render_found
+from pml.cli.render_found import Given, Known, command_for, render_discovery, render_found
 from pml.cli.render_response import render_response
 from pml.domain.capability import CapabilityParameter, Lifecycle
 from pml.domain.discovery import Discovered, DiscoverResponse, Found, Track
@@ -87,7 +88,7 @@ def test_without_candidates_the_reason_stands_alone() -> None:
 def test_a_tool_is_run_by_a_program_that_calls_it() -> None:
     assert command_for(TOOL) == (
         'echo \'return await mcp.git.git_log({"repo_path": "..."})\' |\n'
-        "  pml execute --intent '...' --code-file -"
+        "  pml execute --intent ... --code-file -"
     )
 
 
@@ -146,7 +147,73 @@ def test_a_brief_result_is_one_line() -> None:
     ]
 
 
-def test_nothing_found_says_where_tools_come_from() -> None:
-    text = render_discovery(DiscoverResponse(results=(), total=0), offset=0, brief=True, width=80)
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (Known(), "no server has listed tools (`pml servers`)"),
+        (Known(tools=14, capabilities=1), "fits these words; 14 tools and 1 capability are known"),
+        (Known(tools=1), "fits these words; 1 tool is known"),
+        (Known(tools=14, below=3), "3 results score below --min-score"),
+    ],
+)
+def test_nothing_found_says_why(known: Known, said: str) -> None:
+    nothing = DiscoverResponse(results=(), total=0)
 
-    assert "pml servers" in text
+    text = render_discovery(nothing, offset=0, brief=True, width=80, known=known)
+
+    assert said in " ".join(text.split())
+
+
+GIVEN = Given(
+    intent="report, Ada's way",
+    args={"count": 5, "tz": "UTC", "max_count": 7},
+    data_dir=Path("my data"),
+    options={"--config": Path("a b.json"), "--permissions": None},
+)
+
+
+def test_what_runs_a_capability_keeps_what_was_given_and_fits() -> None:
+    assert shlex.split(command_for(CAPABILITY, GIVEN)) == [
+        *("pml", "execute", "--intent", "report_history"),
+        *("--args", '{"repository": "...", "count": 5}'),
+        *("--config", "a b.json", "--data-dir", "my data"),
+    ]
+
+
+def test_what_runs_a_tool_keeps_what_was_given_and_fits() -> None:
+    program, command = command_for(TOOL, GIVEN).split(" |\n")
+
+    assert 'git_log({"max_count": 7, "repo_path": "..."})' in program
+    assert shlex.split(command) == [
+        *("pml", "execute", "--intent", "report, Ada's way", "--code-file", "-"),
+        *("--config", "a b.json", "--data-dir", "my data"),
+    ]
+
+
+def test_what_is_only_shown_keeps_where_the_data_lie() -> None:
+    stale = Track(usage_count=6, success_rate=1, lifecycle=Lifecycle.VERIFIED, stale=True)
+
+    command = command_for(msgspec.structs.replace(CAPABILITY, track=stale), GIVEN)
+
+    assert command.startswith("pml capabilities show report_history --data-dir 'my data'  # ")
+
+
+@pytest.mark.parametrize(
+    ("why", "sentence"),
+    [
+        (
+            "no parameter 'tz'; did you mean 'timezone'?",
+            "No parameter 'tz'; did you mean 'timezone'?",
+        ),
+        ("send code; pml_discover shows tools", "Send code; `pml discover` shows tools."),
+        ("capabilities.x fits", "capabilities.x fits."),
+    ],
+)
+def test_a_reason_is_one_sentence_with_one_end(why: str, sentence: str) -> None:
+    response = ExecuteResponse(
+        status="suggestions", suggestions=Suggestions(confidence=0, candidates=(), why=why)
+    )
+
+    text = render_response(response, source="", name="-", width=80)
+
+    assert text == f"suggestions: nothing ran\n\n{sentence}"
