@@ -44,8 +44,10 @@ class Hidden:
         long = [one for one in self._whole if len(one) >= _CONTAINED_CHARS]
         self._parts = "|".join(map(re.escape, sorted(long, key=len, reverse=True)))
 
-    def within(self, text: str) -> bool:
-        """Whether a text is a secret, or holds one."""
+    def within(self, text: Any) -> bool:  # noqa: ANN401  # any JSON
+        """Whether it is a text that is a secret, or holds one."""
+        if not isinstance(text, str):
+            return False
         return text in self._whole or bool(self._parts and re.search(self._parts, text))
 
     def masked(self, text: str) -> str:
@@ -64,38 +66,28 @@ class Secrets:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """Texts that stand at one place, with the names of their value."""
+    """What is written at one place, texts as a rule, with the names of its value."""
 
     start: int
     end: int
     names: tuple[str, ...]
-    parts: tuple[str, ...]
+    parts: tuple[Any, ...]
 
 
 def find_secrets(source: Source, scopes: Scopes, lifted: Sequence[Lifted]) -> Secrets:
     """All secrets of a source; ``scopes`` are those that `Functions` completed."""
     naming = Naming(source, scopes)
-    texts = list(_texts(source, naming))
+    texts = [*_texts(source, naming), *_lifted(lifted, naming), *_numbers(source)]
+    found = [(text, list(_secret_in(text.names, one))) for text in texts for one in text.parts]
+    hidden = Hidden(value for _, values in found for value in values)
+    marked = [text for text, values in found if values or any(map(hidden.within, text.parts))]
     spans = sorted((one.node.start, one.node.end, place) for place, one in enumerate(lifted))
-    values: list[str] = []
-    marked: list[_Text] = []
-    for text in texts:
-        found = [value for part in text.parts for value in _secret_in(text.names, part)]
-        values += found
-        marked += [text] * bool(found)
-    inside = {place for text in marked if (place := _place(text, spans)) is not None}
-    for place, one in enumerate(lifted):
-        found = list(_secret_in(naming.of(one.node), one.value))
-        found += _secret_in([step for step in one.place if isinstance(step, str)], one.value)
-        values += found
-        inside |= {place} if found else set()
-    hidden = Hidden(values)
-    marked += [text for text in (*texts, *_numbers(source)) if any(map(hidden.within, text.parts))]
-    inside |= {place for text in marked if (place := _place(text, spans)) is not None}
-    starts = [text.start for text in marked if _place(text, spans) is None]
+    places = [_place(text, spans) for text in marked]
+    starts = [text.start for text, at in zip(marked, places, strict=True) if at is None]
     starts += _tokens_in_code(source)
     line = source.position(min(starts))[0] if starts else None
-    return Secrets(line, tuple(lifted[place] for place in sorted(inside)), hidden)
+    inside = sorted({place for place in places if place is not None})
+    return Secrets(line, tuple(lifted[place] for place in inside), hidden)
 
 
 def comments(source: Source) -> list[Node]:
@@ -154,6 +146,13 @@ def _static_spans(node: Node) -> Iterator[tuple[int, int]]:
     yield start, node.end_byte - 1
 
 
+def _lifted(lifted: Iterable[Lifted], naming: Naming) -> Iterator[_Text]:
+    for one in lifted:
+        called = [step for step in one.place if isinstance(step, str)]
+        names = (*called, *naming.of(one.node))
+        yield _Text(one.node.start, one.node.end, names, (one.value,))
+
+
 def _numbers(source: Source) -> Iterator[_Text]:
     for node in source.of_kinds("number"):
         yield _Text(node.start, node.end, (), (str(number_value(source.text(node))),))
@@ -184,7 +183,7 @@ def _secret_in(names: Iterable[str], value: Any) -> Iterator[str]:  # noqa: ANN4
     if value is None or isinstance(value, bool) or (isinstance(value, str) and _is_mark(value)):
         return
     if any(map(sensitive_key, names)):
-        yield from _masked_in(value, MASK)
+        yield from _leaves(value)
     else:
         yield from _masked_in(value, redact(value))
 

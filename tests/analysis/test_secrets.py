@@ -148,6 +148,14 @@ def test_code_that_handles_secrets_holds_none(source: str) -> None:
     assert kept.code == source
 
 
+def test_a_program_that_was_masked_is_masked_again() -> None:
+    kept = made("await mcp.s.a({ token: 'x', o: { password: 5, q: args.q } })")
+    assert isinstance(kept, NewCapability)
+    again = made(kept.code)
+    assert isinstance(again, NewCapability)
+    assert (again.code, again.parameters) == (kept.code, kept.parameters)
+
+
 def test_values_that_hold_themselves_are_followed_to_an_end() -> None:
     source = "let a = '§', b = a; for (;;) { a = [b, a, { a }]; b = { a, b: [b] }; f(a.a, b[0]) } await mcp.s.a()"
     assert isinstance(made(source.replace("§", SECRET)), NewCapability)
