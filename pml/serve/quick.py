@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 from litestar.types import Scope, Send
 from mcp.server import Server
+from mcp.server.streamable_http import check_accept_headers
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
@@ -23,12 +24,15 @@ from mcp_types import SERVER_INFO_META_KEY
 from mcp_types.methods import validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
+from starlette.requests import Request
 
 from pml.serve.definitions import QUICK
 from pml.serve.endpoint import BODY, Endpoint
 
 _METAS = 256
 """Clients send the same metadata with each request; those of so many are remembered."""
+_REMEMBERED_BYTES = 10_000
+"""Of one of them; the SDK takes what is longer."""
 
 
 class _Params(msgspec.Struct, forbid_unknown_fields=True):
@@ -82,13 +86,14 @@ class QuickCalls:
 def _read(scope: Scope) -> _Call | None:
     """The call, if everything about it is as it should be."""
     pairs = [(k.decode("latin-1").lower(), v.decode("latin-1")) for k, v in scope["headers"]]
-    headers = dict(pairs)
+    headers = dict(reversed(pairs))  # of a name that stands there twice, the SDK takes the first
     if (
         headers.get("mcp-protocol-version") not in MODERN_PROTOCOL_VERSIONS
         or headers.get("mcp-name") not in QUICK
         or scope.get("method") != "POST"
         or not headers.get("content-type", "").startswith("application/json")
-        or "application/json" not in headers.get("accept", "")
+        or len(headers.get("accept", "")) > _REMEMBERED_BYTES
+        or not _acceptable(headers.get("accept", ""))
         or find_duplicated_routing_header(pairs) is not None
     ):
         return None
@@ -96,7 +101,8 @@ def _read(scope: Scope) -> _Call | None:
         call = _decoder.decode(scope[BODY])  # type: ignore[literal-required]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    meta = _sound_meta(bytes(call.params.meta))
+    text = bytes(call.params.meta)
+    meta = _sound_meta(text) if len(text) <= _REMEMBERED_BYTES else None
     body = {"method": call.method, "params": {"name": call.params.name, "_meta": meta}}
     if meta is None or not isinstance(
         classify_inbound_request(body, headers=headers), InboundModernRoute
@@ -106,10 +112,15 @@ def _read(scope: Scope) -> _Call | None:
 
 
 @lru_cache(maxsize=_METAS)
+def _acceptable(accept: str) -> bool:
+    """Whether the SDK answers who takes this: both JSON and event streams."""
+    scope = {"type": "http", "headers": [(b"accept", accept.encode("latin-1"))]}
+    return all(check_accept_headers(Request(scope)))
+
+
+@lru_cache(maxsize=_METAS)
 def _sound_meta(text: bytes) -> dict[str, Any] | None:
     """The metadata of a request, if the SDK takes it."""
-    if len(text) > 10_000:  # noqa: PLR2004  # what is remembered is bounded
-        return None
     meta = msgspec.json.decode(text)
     try:
         version = meta["io.modelcontextprotocol/protocolVersion"]

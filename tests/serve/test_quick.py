@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
+from pml.serve.quick import _sound_meta
 from tests.serve.stand_in import MODERN, Client, Reply, Served, Wire, call_body, post, served
 
 
@@ -56,6 +57,42 @@ async def test_both_ways_give_the_same_answer(
     short, whole = await both(server, message)
     assert (short.status, short.last) == (whole.status, whole.last)
     assert short.headers["content-type"] == whole.headers["content-type"]
+    assert seen_by_sdk == ["tools/call"]
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "application/json",
+        "application/jsonx, text/event-stream",
+        "text/event-stream",
+        "application/json;q=0.5, TEXT/*",
+        "*/*",
+        "application/*, text/event-stream",
+        "text/html\r\naccept: */*",
+        "*/*\r\naccept: text/html",
+        "",
+    ],
+)
+async def test_what_a_client_has_to_accept_is_the_same_both_ways(
+    server: Served, accept: str
+) -> None:
+    client = await Client(server.port, MODERN, {"accept": accept}).open()
+    message = json.loads(call_body("pml_discover", {"intent": "x"}))
+    short = await client.send(json.dumps(message).encode())
+    whole = await client.send(json.dumps(message | {"more": 1}).encode())
+    assert (short.status, short.messages) == (whole.status, whole.messages)
+
+
+async def test_metadata_of_any_size_are_answered_and_only_small_ones_remembered(
+    server: Served, seen_by_sdk: list[str]
+) -> None:
+    message = json.loads(call_body("pml_discover", {"intent": "x"}))
+    message["params"]["_meta"] = {"example.com/large": "x" * 100_000}
+    client = await Client(server.port, MODERN).open()
+    remembered = _sound_meta.cache_info().currsize
+    assert (await client.send(json.dumps(message).encode())).status == 200
+    assert _sound_meta.cache_info().currsize == remembered
     assert seen_by_sdk == ["tools/call"]
 
 
