@@ -34,6 +34,8 @@ _MOST_SIBLINGS = 32
 _MOST_STEPS = 4
 _MOST_HOLDERS = 500
 """Bounds of what is followed, for programs that put values in themselves."""
+_MOST_LOOKS = 300_000
+"""In one source; about half a second."""
 _PASSING = frozenset(
     {"object", "template_substitution", "spread_element", "await_expression", "sequence_expression"}
     | {"literal_type", "type_annotation", "parenthesized_type", "array_type", "tuple_type"}
@@ -60,6 +62,7 @@ class Naming:
     def __init__(self, source: Source, scopes: Scopes | None) -> None:
         self._source = source
         self._scopes = scopes
+        self._looks = 0
         self._given: dict[Syntax, list[tuple[Binding, Path]]] = {}
         bindings = {} if scopes is None else dict.fromkeys(scopes.targets.values())
         for binding in bindings:
@@ -68,23 +71,36 @@ class Naming:
                     self._given.setdefault(bare(one.value), []).append((binding, one.path))
 
     def of(self, expression: Syntax) -> Iterator[str]:
-        """What the value of an expression is called, nearest first; names may repeat."""
+        """What the value of an expression is called, nearest first; names may repeat.
+
+        Raises:
+            RecursionError: so many variables hold the values that nobody can follow them.
+        """
         pending: deque[tuple[Syntax, Path]] = deque([(wrapped(expression), ())])
         seen: set[tuple[Binding, Path]] = set()
         while pending:
             place, path = pending.popleft()
+            self._look(1)
             for binding, taken in self._given.get(bare(place), ()):
                 rest = _left(path, taken)
+                self._look(1)
                 if rest is None or (binding, rest) in seen or len(seen) == _MOST_HOLDERS:
                     continue
                 seen.add((binding, rest))
                 yield binding.name
+                self._look(len(binding.uses))
                 pending += [(wrapped(use), rest) for use in binding.uses]
             for found in self._up(place, path):
                 if isinstance(found, str):
                     yield found
                 elif found is not None and place.parent is not None:
                     pending.appendleft((wrapped(place.parent), found))
+
+    def _look(self, times: int) -> None:
+        self._looks += times
+        if self._looks > _MOST_LOOKS:
+            msg = "the values of the program are too entangled"
+            raise RecursionError(msg)
 
     def of_text(self, node: Syntax) -> Iterator[str]:
         """Of a text: none for one that is only a part of what is computed."""
@@ -166,7 +182,11 @@ class Naming:
             yield from self._called(switch["value"])
 
     def _template(self, template: Syntax, place: Syntax, _path: Path) -> _Up:
-        inside = [one for one in template.children if one.kind == place.kind and one is not place]
+        inside = [
+            one
+            for one in template.children[:_MOST_SIBLINGS]
+            if one.kind == place.kind and one is not place
+        ]
         yield () if all(self._constant(child) for one in inside for child in one.children) else None
 
     def _member(self, member: Syntax, place: Syntax, path: Path) -> _Up:

@@ -161,6 +161,12 @@ def test_values_that_hold_themselves_are_followed_to_an_end() -> None:
     assert isinstance(made(source.replace("§", SECRET)), NewCapability)
 
 
+def test_values_that_are_too_entangled_to_follow_are_a_reason() -> None:
+    rounds = "".join(f"a = [a, 'v{n}'];" for n in range(200))
+    reason = made(f"let a = 's'; {rounds} {'f(a);' * 50} await mcp.s.a()")
+    assert reason == "it is too intricate to be looked through for secrets: split it"
+
+
 def test_the_programs_of_the_demo_and_of_the_oracle_hold_no_secrets() -> None:
     """ST-5: a control, so that what people write is kept."""
     sources = [(source.source, ORACLE) for source in [*SNIPPETS.values(), *map(case, range(300))]]
