@@ -183,7 +183,7 @@ def _bound(host: str, port: int, *, allow_remote: bool) -> Iterator[socket.socke
     if not allow_remote and not _is_loopback(host):
         message = (
             f"{host} can be reached from other machines, and there are no keys yet: "
-            "listen at 127.0.0.1, or allow remote clients explicitly"
+            "listen at 127.0.0.1, or allow remote clients with --allow-remote"
         )
         raise ConfigError("--host", message)  # noqa: EM101  # the option, not a message
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

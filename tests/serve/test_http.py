@@ -6,11 +6,15 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from pml.domain.limits import Limits
+from pml.errors import ConfigError
+from pml.serve.compose import Settings
 from pml.serve.heads import BoundedHeads
+from pml.serve.http import serve_http
 from tests.serve.stand_in import (
     FAILURES,
     LEGACY,
@@ -417,6 +421,15 @@ async def test_clients_that_leave_in_the_middle_leave_nothing_behind(server: Ser
     gc.collect()
     tasks = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}  # type: ignore[union-attr]
     assert not [name for name in tasks if "execute" in name]
+
+
+async def test_an_address_for_others_has_to_be_allowed_and_the_refusal_says_how(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(data_dir=tmp_path / "absent")
+    with pytest.raises(ConfigError, match="allow remote clients with --allow-remote"):
+        await serve_http(settings, host="0.0.0.0", port=0, announce=print)  # noqa: S104
+    assert not settings.data_dir.exists()
 
 
 async def test_health_tells_version_and_servers(server: Served) -> None:
