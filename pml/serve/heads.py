@@ -37,9 +37,23 @@ class BoundedHeads(HttpToolsProtocol):
     """That of a request that offers an upgrade, without the offer."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first head."""
+        """Wait for the first head; at the limit, somebody who waits makes room."""
         super().connection_made(transport)
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+            self._make_room()
         self._begin_head()
+
+    def _make_room(self) -> None:
+        """Close the connection that would be closed first for saying nothing."""
+        others = (other for other in self.connections if isinstance(other, BoundedHeads))
+        waiting = [(until, id(other), other) for other in others if (until := other.waits_until())]
+        if waiting:
+            min(waiting)[2].transport.close()
+
+    def waits_until(self) -> float | None:
+        """When this connection is closed unless its client says more; None: it is being served."""
+        handle = self._timer or self.timeout_keep_alive_task
+        return None if handle is None or self.transport.is_closing() else handle.when()
 
     def data_received(self, data: bytes) -> None:
         """Parse it, and count what is no body."""

@@ -32,7 +32,8 @@ from pml.serve.signals import stop_signal
 MAX_SESSIONS = 1_000
 """Of the older revision; one more is refused until one of them ends or has been idle for long."""
 MAX_CONNECTIONS = 2_000
-"""A request on one more is answered with 503."""
+"""With one more, the silent one whose time ends first is closed; where all of them are being
+answered, its request is answered with 503."""
 KEEP_ALIVE_S = 30
 GRACE_S = 3
 """What open connections get when the server stops; runs are closed before."""
@@ -99,7 +100,11 @@ class _Uvicorn(uvicorn.Server):
 
 @asynccontextmanager
 async def listening(
-    app: HttpApp, listener: socket.socket, *, heads: type[BoundedHeads] = BoundedHeads
+    app: HttpApp,
+    listener: socket.socket,
+    *,
+    heads: type[BoundedHeads] = BoundedHeads,
+    connections: int = MAX_CONNECTIONS,
 ) -> AsyncIterator[None]:
     """Serve until the block ends; then no run is left, and no connection."""
     config = uvicorn.Config(
@@ -109,7 +114,7 @@ async def listening(
         access_log=False,
         lifespan="off",
         ws="none",
-        limit_concurrency=MAX_CONNECTIONS,
+        limit_concurrency=connections,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
         server_header=False,

@@ -17,7 +17,7 @@ from pml.errors import NotFoundError, RequestError, StoreError
 from pml.serve.endpoint import Endpoint
 from pml.serve.guard import BODY_S, Allowed
 from pml.serve.heads import BoundedHeads
-from pml.serve.http import HttpApp, http_app, listening
+from pml.serve.http import MAX_CONNECTIONS, HttpApp, http_app, listening
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
@@ -112,6 +112,7 @@ async def served(
     limits: Limits | None = None,
     body_s: float = BODY_S,
     heads: type[BoundedHeads] = BoundedHeads,
+    connections: int = MAX_CONNECTIONS,
 ) -> AsyncIterator[Served]:
     """A stand-in behind the real HTTP app on a real socket."""
     bench, limits = StandIn(), limits or Limits()
@@ -124,7 +125,7 @@ async def served(
             servers=lambda: (),
             body_s=body_s,
         )
-        async with listening(app, listener, heads=heads):
+        async with listening(app, listener, heads=heads, connections=connections):
             yield Served(bench, app, port)
 
 

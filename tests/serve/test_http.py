@@ -356,6 +356,38 @@ async def test_a_client_that_leaves_is_noticed_whatever_it_has_sent_ahead(
     assert await still_serves(client)
 
 
+@pytest.mark.parametrize("said", [b"", b"POST /mcp HT", b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n"])
+async def test_who_says_nothing_makes_room_and_who_is_served_does_not(said: bytes) -> None:
+    async with served(connections=6) as server:
+        client = await Client(server.port, MODERN).open()
+        running = await client.begin(call_body("pml_execute", HOLD))
+        await server.bench.act.started.wait()
+        silent = [await Wire.to(server.port) for _ in range(4)]
+        for wire in silent:
+            await wire.write(said)
+            if said.endswith(b"\r\n\r\n"):
+                assert (await wire.read_reply()).status == 403
+        assert await still_serves(client)
+        assert await silent[0].rest() == b""
+        server.bench.act.release.set()
+        assert (await running.read_reply()).status == 200
+        for wire in (running, *silent):
+            await wire.close()
+
+
+async def test_where_everybody_is_being_served_one_more_is_told_so() -> None:
+    async with served(connections=2) as server:
+        client = await Client(server.port, MODERN).open()
+        running = await client.begin(call_body("pml_execute", HOLD))
+        await server.bench.act.started.wait()
+        wire = await client.begin(call_body("pml_execute", {"intent": "x", "code": "1"}))
+        assert (await wire.read_reply()).status == 503
+        server.bench.act.release.set()
+        assert (await running.read_reply()).status == 200
+        await wire.close()
+        await running.close()
+
+
 async def test_a_run_may_take_longer_than_a_head() -> None:
     async with served(heads=Impatient) as server:
         client = await Client(server.port, MODERN).open()
@@ -428,7 +460,7 @@ async def test_an_address_for_others_has_to_be_allowed_and_the_refusal_says_how(
 ) -> None:
     settings = Settings(data_dir=tmp_path / "absent")
     with pytest.raises(ConfigError, match="allow remote clients with --allow-remote"):
-        await serve_http(settings, host="0.0.0.0", port=0, announce=print)  # noqa: S104
+        await serve_http(settings, host="0.0.0.0", port=0, announce=print)
     assert not settings.data_dir.exists()
 
 
