@@ -1,6 +1,7 @@
 """The answer of `pml execute` for people."""
 
 import json
+import shlex
 import textwrap
 from collections.abc import Sequence
 
@@ -36,7 +37,7 @@ def render_response(
         "\n".join(f"warning: {warning}" for warning in response.warnings),
         _result(response),
         _learned(response, learned, width),
-        _next(response),
+        _next(response, given),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -122,10 +123,11 @@ def _result(response: ExecuteResponse) -> str:
     return "result\n" + json.dumps(response.result, indent=2, ensure_ascii=False)
 
 
-def _next(response: ExecuteResponse) -> str:
+def _next(response: ExecuteResponse, given: Given) -> str:
     if response.workflow_id is None:
         return ""
-    return f"pml trace {response.workflow_id}  shows each step"
+    command = shlex.join(["pml", "trace", response.workflow_id, *given.words(runs=False)])
+    return f"{command}  shows each step"
 
 
 def headline(response: ExecuteResponse) -> str:

@@ -1,17 +1,21 @@
 """Answers, diagnostics, lists and events as text for people (OP-2, SA-7)."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pml.cli.progress import Progress
 from pml.cli.render_diagnostics import render_diagnostics
+from pml.cli.render_found import Given
 from pml.cli.render_records import render_runs, render_servers, render_tools
 from pml.cli.render_response import render_response
 from pml.cli.table import duration, shorten, table
 from pml.domain.events import RunStarted, TaskEnd, TaskStart
 from pml.domain.permissions import Permission
 from pml.domain.program import Diagnostic, Severity
-from pml.domain.response import ExecuteError, ExecuteResponse, TaskSummary
+from pml.domain.response import DagMetadata, ExecuteError, ExecuteResponse, TaskSummary
 from pml.domain.run import Run, RunState
 from pml.runtime.upstream.status import ServerState, ServerStatus
 
@@ -111,6 +115,39 @@ def test_an_approval_is_asked_for_once() -> None:
     )
 
     assert render_response(response, source="", name="a", width=80).count("git:git_reset") == 1
+
+
+@pytest.mark.parametrize(
+    ("calls", "speedup", "shown"),
+    [(1, 0.01, False), (1, 1.2, False), (3, 0.9, False), (3, 2.0, True)],
+)
+def test_a_speed_up_is_told_only_where_calls_overlapped(
+    calls: int, speedup: float, *, shown: bool
+) -> None:
+    tasks = (TaskSummary(task_id="n1", tool="fs:stat", success=True, duration_ms=10.0),) * calls
+    dag = DagMetadata(tasks_count=calls, layers_count=1, speedup=speedup)
+    response = ExecuteResponse(
+        status=RunState.SUCCESS,
+        workflow_id="r",
+        execution_time_ms=924.0,
+        result=1,
+        tasks=tasks,
+        dag=dag,
+    )
+
+    head = render_response(response, source="", name="a.ts", width=80).split("\n")[0]
+
+    assert head.startswith("success in 924 ms with connecting, ")
+    assert head.endswith(f"speed-up {speedup:.1f}") is shown
+
+
+def test_the_next_command_looks_where_the_data_lie() -> None:
+    response = ExecuteResponse(status=RunState.ERROR, workflow_id="r1")
+    to_command = Given(data_dir=Path("my data"))
+
+    text = render_response(response, source="", name="a.ts", width=80, given=to_command)
+
+    assert text.endswith("pml trace r1 --data-dir 'my data'  shows each step")
 
 
 def test_writes_of_unknown_outcome_are_listed_apart() -> None:
