@@ -31,6 +31,8 @@ from pml.serve.signals import stop_signal
 
 MAX_SESSIONS = 1_000
 """Of the older revision; one more is refused until one of them ends or has been idle for long."""
+SESSION_S = 600.0
+"""A session without a request or an open stream for so long ends; its client has to begin anew."""
 MAX_CONNECTIONS = 2_000
 """With one more, the silent one whose time ends first is closed; where all of them are being
 answered, its request is answered with 503."""
@@ -64,7 +66,10 @@ def http_app(
     """What an HTTP server serves; `HttpApp.sessions` has to be running."""
     size = limits.request_bytes
     sessions = StreamableHTTPSessionManager(
-        endpoint.server, max_request_body_size=size, max_sessions=MAX_SESSIONS
+        endpoint.server,
+        max_request_body_size=size,
+        max_sessions=MAX_SESSIONS,
+        session_idle_timeout=SESSION_S,
     )
     quick = QuickCalls(endpoint)
 

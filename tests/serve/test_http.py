@@ -432,6 +432,18 @@ async def test_stopping_closes_runs_first_and_waits_for_nobody(revision: str) ->
     await wire.close()
 
 
+async def test_an_abandoned_session_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pml.serve.http.MAX_SESSIONS", 1)
+    monkeypatch.setattr("pml.serve.http.SESSION_S", 0.05)
+    info = {"name": "test", "version": "1"}
+    params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": info}
+    async with served() as server:
+        await Client(server.port, LEGACY).open()
+        another = Client(server.port, LEGACY)
+        while (await another.send(rpc("initialize", params))).status != 200:
+            pass
+
+
 async def test_two_hundred_clients_are_served_at_once(server: Served) -> None:
     async def one(number: int) -> object:
         client = await Client(server.port, (MODERN, LEGACY)[number % 2]).open()
