@@ -20,7 +20,12 @@ from pml.analysis.masking import (
 from pml.analysis.scope import Scopes
 from pml.analysis.secrets_in_code import Secrets, find_secrets
 from pml.analysis.syntax import Source
-from pml.domain.capability import CapabilityParameter, CapabilitySource, NewCapability
+from pml.domain.capability import (
+    RESERVED_NAMES,
+    CapabilityParameter,
+    CapabilitySource,
+    NewCapability,
+)
 from pml.domain.program import Program
 from pml.domain.structure import CapabilityCall, Task
 
@@ -29,19 +34,6 @@ _MOST_SECRETS = 50
 """Each is looked for in the whole structure; nobody needs so many parameters."""
 _UNNAMED = "capability"
 _ARTICLES = frozenset({"a", "an", "the"})
-_TAKEN = frozenset(
-    re.findall(
-        r"\w+",
-        """
-    arguments async await break case catch class const continue debugger default delete do else
-    enum eval export extends false finally for function if implements import in instanceof
-    interface let new null of package private protected public return static super switch this
-    throw true try typeof undefined var void while with yield
-    apply bind call caller constructor length name prototype then
-    """,
-    )
-)
-"""Words of the language, and what promises, proxies and functions are asked for."""
 
 
 def new_capability(
@@ -136,6 +128,6 @@ def name_of(intent: str) -> str:
         if len(longer) > _NAME_CHARS:
             break
         name = longer
-    if not name or name in _TAKEN:
+    if not name or name in RESERVED_NAMES:
         return f"do_{name}" if name else _UNNAMED
     return name if name[0].isalpha() else f"_{name}"[:_NAME_CHARS]
