@@ -4,6 +4,7 @@ The structured content is the record's JSON; the text is what a model reads wher
 shows only text: the same JSON, or for a discovery a list that can be read at a glance.
 """
 
+import json
 from dataclasses import dataclass
 
 import msgspec
@@ -14,6 +15,7 @@ from pml.domain.discovery import Discovered, DiscoverResponse
 from pml.domain.limits import Limits
 from pml.domain.record import Record, encode, to_builtins
 from pml.domain.response import ExecuteResponse
+from pml.domain.sanitising import redact
 from pml.domain.task_result import TaskResultPage
 from pml.serve.definitions import GET_TASK_RESULT
 
@@ -51,10 +53,10 @@ def _fitting(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:
     """The response with the beginning of its result, if the whole is too large for a model."""
     if response.result is UNSET:
         return response
-    encoded = encode(response.result)
-    if len(encoded) <= limits.answer_bytes:
+    if len(encode(response.result)) <= limits.answer_bytes:
         return response
-    text = encoded.decode()
+    # As `pml.runtime.recorder` keeps it, so that the next page goes on where the preview ends.
+    text = json.dumps(redact(response.result), ensure_ascii=False)
     where = f'{{workflow_id: "{response.workflow_id}", task_id: "result"}}'
     warning = (
         f"the result is too large for this answer ({len(text):,} characters): read it page by "

@@ -27,6 +27,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from pml.domain.run import Run, RunState
 from pml.serve.compose import open_store, settings_from_env
 from tests.conftest import wait_until_stopped
+from tests.serve.stand_in import MODERN, call_body
+from tests.serve.stand_in import Client as Speaker
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "upstream_server.py"
 PML = str(Path(sys.executable).with_name("pml"))
@@ -215,6 +217,34 @@ async def test_a_request_that_its_client_gives_up_is_a_cancelled_run(
             await call
         assert await site.state_of_the_only_run(RunState.CANCELLED) is RunState.CANCELLED
         assert await discover(client, "anything") is not None
+
+
+async def test_a_client_that_leaves_is_noticed_whatever_it_has_sent_ahead(site: Site) -> None:
+    async with serve(site) as (url, _):
+        port = int(url.removesuffix("/mcp").rpartition(":")[2])
+        client = await Speaker(port, MODERN).open()
+        call = client.text(call_body("pml_execute", HANG, progress="p"))
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(call + call)
+        async with asyncio.timeout(BOUND_S):
+            await reader.readuntil(b"n1 up.hang started")
+        writer.close()
+        assert await site.state_of_the_only_run(RunState.CANCELLED) is RunState.CANCELLED
+        await writer.wait_closed()
+
+
+async def test_a_large_result_is_read_page_by_page(site: Site) -> None:
+    code = 'return { text: "é\\n\\u2028".repeat(50_000), big: 1e21, whole: 2.0 };'
+    async with connected(site, "http", "auto") as client:
+        answer = await execute(client, {"intent": "make much text", "code": code})
+        assert "result" not in answer
+        (warning,) = answer["warnings"]
+        assert f'{{workflow_id: "{answer["workflowId"]}", task_id: "result"}}' in warning
+        arguments = {"workflow_id": answer["workflowId"], "task_id": "result", "limit": 2_000}
+        page = (await client.call_tool("pml_get_task_result", arguments)).structured_content
+        assert page is not None
+        assert answer["resultPreview"] == page["text"]
+        assert answer["resultChars"] == page["totalChars"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -60,8 +60,8 @@ async def test_a_large_result_is_not_sent_whole(client: Client) -> None:
     arguments = {"intent": "x", "code": "1", "context": {"a": "x" * 100_000}}
     reply = await client.call("pml_execute", arguments)
     content = reply.last["result"]["structuredContent"]
-    assert content["resultPreview"] == '{"a":"' + "x" * 1_994
-    assert ("result" in content, content["resultChars"]) == (False, 100_008)
+    assert content["resultPreview"] == '{"a": "' + "x" * 1_993
+    assert ("result" in content, content["resultChars"]) == (False, 100_009)
     assert len(reply.body) < 10_000
 
 

@@ -38,7 +38,7 @@ def test_a_result_is_there_whole_or_with_its_beginning_and_where_to_read_it(
         assert (record.result, record.result_preview, record.result_chars) == (result, None, None)
         assert record.warnings == ("old",)
     else:
-        text = whole.decode()
+        text = json.dumps(result, ensure_ascii=False)
         assert record.result is UNSET
         assert record.result_preview == text[:PREVIEW_CHARS]
         assert record.result_chars == len(text)
