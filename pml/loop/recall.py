@@ -125,7 +125,6 @@ def _unfit(capability: Capability) -> str:
 def _wrong_arguments(
     capability: Capability, missing: tuple[str, ...], problems: tuple[str, ...]
 ) -> str:
-    parts = [*problems]
-    if missing:
-        parts.append(f"give {', '.join(missing)} in args")
+    parts = [f"give {', '.join(missing)} in args"] if missing else []
+    parts += problems
     return f"capabilities.{capability.name} fits: {'; '.join(parts)}" if parts else ""
