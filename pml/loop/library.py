@@ -98,8 +98,10 @@ class Library:
         return self._asked_at is not None and self._clock() - self._asked_at < FRESH_S
 
     async def _catch_up(self) -> None:
-        tools = await self._store.tool_schemas.changes(self._tool_mark)
-        capabilities = await self._store.capabilities.changes(self._capability_mark)
+        tools, capabilities = await asyncio.gather(
+            self._store.tool_schemas.changes(self._tool_mark),
+            self._store.capabilities.changes(self._capability_mark),
+        )
         for tool_id in tools.gone:
             self._forget_tool(tool_id)
         for count, tool in enumerate(tools.tools):

@@ -92,7 +92,7 @@ class Broker:
     async def run(self) -> Ending:
         """Run the program to its end, or to the point where it cannot go on by itself.
 
-        On return, and on cancellation, the sandbox is dead and no call is under way; the
+        On return, and on cancellation, the sandbox is killed and no call is under way; the
         log may hold records that are not committed yet.
 
         Where the log is lost, nothing more is sent, and what was sent is still awaited.
@@ -335,7 +335,7 @@ class Broker:
         tasks = [reader, *self._calls.values()]
         for task in tasks:
             task.cancel()
-        await self.sandbox.kill()
+        self.sandbox.stop()
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task

@@ -16,7 +16,7 @@ class Sandbox(Protocol):
     async def turn(self) -> protocol.Turn: ...  # noqa: D102
     def deliver(self, outcome: protocol.DeliverInput) -> None: ...  # noqa: D102
     def fire(self, timer: protocol.FireInput) -> None: ...  # noqa: D102
-    async def kill(self) -> None: ...  # noqa: D102
+    def stop(self) -> None: ...  # noqa: D102
 
 
 class JudgesTools(Protocol):

@@ -79,6 +79,7 @@ class SandboxPool:
             self._environment |= os.environ
         self._warm: deque[asyncio.Task[Sandbox]] = deque()
         self._refills: set[asyncio.Task[None]] = set()
+        self._endings: set[asyncio.Task[None]] = set()
         self._spawning = asyncio.Semaphore(_SPAWNS_AT_ONCE)
         self._listener = Listener(
             max_frame=2 * limits.result_bytes + _FRAME_SLACK, check_token=guards.token
@@ -126,7 +127,9 @@ class SandboxPool:
             refill.cancel()
         for task in self._warm:
             task.cancel()
-        results = await asyncio.gather(*self._warm, *self._refills, return_exceptions=True)
+        results = await asyncio.gather(
+            *self._warm, *self._refills, *self._endings, return_exceptions=True
+        )
         for result in results:
             if isinstance(result, Sandbox):
                 await result.kill()
@@ -136,7 +139,9 @@ class SandboxPool:
 
     @asynccontextmanager
     async def checkout(self) -> AsyncIterator[Sandbox]:
-        """A warm sandbox for one run; it is killed and its files removed on exit.
+        """A warm sandbox for one run; killed on exit, where nobody waits for its last breath.
+
+        The kernel takes some milliseconds to take a process apart; its files go then.
 
         Raises:
             SandboxError: no sandbox can be started; with what Deno printed.
@@ -148,8 +153,10 @@ class SandboxPool:
         try:
             yield sandbox
         finally:
-            await sandbox.kill()
-            self._refill()
+            sandbox.stop()
+            ending = asyncio.create_task(self._end(sandbox))
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
 
     async def warm(self) -> None:
         """Wait until all that is on its way is warm."""
@@ -176,6 +183,13 @@ class SandboxPool:
                 return sandbox
             await _log.awarning("a waiting sandbox died", output=sandbox.output[-500:])
             await sandbox.kill()
+
+    async def _end(self, sandbox: Sandbox) -> None:
+        try:
+            await sandbox.kill()
+        except SandboxError as exc:
+            await _log.awarning("a sandbox does not end", reason=str(exc))
+        self._refill()
 
     async def _refill_after(self, sandbox: Sandbox) -> None:
         """Not before the run is over, as long as others wait: booting takes its processor time."""

@@ -179,9 +179,13 @@ class Sandbox:
             msg = f"{what} {reason}"
             raise ValueError(msg)
 
-    async def kill(self) -> None:
-        """SIGKILL the process group, wait for its end, remove its files.  Idempotent."""
+    def stop(self) -> None:
+        """SIGKILL the process group: no code of it runs any more.  Idempotent."""
         self._signal(SandboxEnd.KILLED, "it was killed")
+
+    async def kill(self) -> None:
+        """Stop it, wait for its end, remove its files.  Idempotent."""
+        self.stop()
         await asyncio.shield(self._cleaned())
 
     def _signal(self, end: SandboxEnd, detail: str) -> None:
