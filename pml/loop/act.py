@@ -125,7 +125,7 @@ class Act(Means):
         run = Run(
             id=self.entropy.run_id(),
             user_id=self.user_id,
-            intent=redact_text(asked.intent),
+            intent=redact_text(asked.intent) if prepared.new is None else prepared.new.intent,
             state=RunState.APPROVAL_REQUIRED if approvals else RunState.RUNNING,
             source_hash=prepared.source_hash(),
             owner=self.owner,

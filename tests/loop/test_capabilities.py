@@ -279,3 +279,17 @@ async def test_a_submission_that_failed_does_not_change_what_its_intent_stands_f
     outside.answers["fs:read"] = echo
     answer = await run(act, None, "the time")
     assert answer.result == {"path": "Paris"}
+
+
+async def test_a_secret_of_the_code_is_masked_in_the_intent_too(act: Act) -> None:
+    code = 'return await mcp.fs.write({ password: "hunter22x" });'
+    answer = await run(act, code, "log in with hunter22x")
+    (capability,) = await kept(act)
+    (trace,) = await act.store.traces.of_run(answer.workflow_id or "")
+    stored = (
+        await act.store.runs.get(answer.workflow_id or ""),
+        await act.store.capabilities.changes(None),
+        trace.intent_text,
+    )
+    assert "hunter22x" not in repr(stored)
+    assert capability.intent.startswith("log in with")
