@@ -70,6 +70,8 @@ class Library:
         self._tool_cards: dict[str, Discovered] = {}
         self._tools: dict[str, Mapping[str, Tool]] = {}
         """Of servers that programs have named."""
+        self._news = 0
+        """Changes of tools seen so far: what was read before one may not be remembered after it."""
 
     def outdated(self) -> None:
         """Something was written: ask again at the next `refresh`."""
@@ -128,11 +130,15 @@ class Library:
         )
         known = self._tools.get(tool.server, {}).get(tool.name)
         if changed or known is None or known.schema_hash() != tool.schema_hash():
-            self._tool_cards.pop(tool.id, None)
-            self._tools.pop(tool.server, None)
+            self._doubt(tool.id)
 
     def _forget_tool(self, tool_id: str) -> None:
         self.index.remove(Found.TOOL, tool_id)
+        self._doubt(tool_id)
+
+    def _doubt(self, tool_id: str) -> None:
+        """Remember nothing of a tool that changed."""
+        self._news += 1
         self._tool_cards.pop(tool_id, None)
         self._tools.pop(tool_id.partition(":")[0], None)
 
@@ -184,12 +190,9 @@ class Library:
         await self.refresh()
         wanted = set(servers)
         names = [name for name in self._servers.names if name in wanted or ANY_SERVER in wanted]
-        unknown = [name for name in names if name not in self._tools]
-        if unknown and not again:
-            stored = await self._store.tool_schemas.catalog(unknown)
-            self._tools.update(stored.servers)
-        missing = [name for name in names if again or name not in self._tools]
-        found = {name: self._tools[name] for name in names if name not in missing}
+        known = {} if again else await self._known(names)
+        missing = [name for name in names if name not in known]
+        found = {name: known[name] for name in names if name in known}
         unavailable: dict[str, str] = {}
         for name, tools in zip(missing, await self._ask(missing), strict=True):
             if isinstance(tools, UpstreamUnavailableError):
@@ -199,6 +202,18 @@ class Library:
             else:
                 found[name] = {tool.name: tool for tool in tools}
         return Listed(tools=found, unavailable=unavailable)
+
+    async def _known(self, servers: list[str]) -> dict[str, Mapping[str, Tool]]:
+        """What is remembered of servers, or stored of them."""
+        known = {name: self._tools[name] for name in servers if name in self._tools}
+        unknown = [name for name in servers if name not in known]
+        if unknown:
+            news = self._news
+            stored = (await self._store.tool_schemas.catalog(unknown)).servers
+            known.update(stored)
+            if news == self._news:
+                self._tools.update(stored)
+        return known
 
     async def _ask(self, servers: list[str]) -> list[tuple[Tool, ...] | BaseException]:
         return await asyncio.gather(
@@ -246,13 +261,14 @@ class Library:
         """
         wanted = list(tool_ids)
         unknown = [tool_id for tool_id in wanted if tool_id not in self._tool_cards]
-        fetched: dict[str, Discovered] = {}
+        cards = {each: self._tool_cards[each] for each in wanted if each in self._tool_cards}
         if unknown:
+            news = self._news
             tools = await self._store.tool_schemas.find(unknown)
             fetched = {tool_id: tool_card(tool) for tool_id, tool in tools.items()}
-        known = {**self._tool_cards, **fetched} if fetched else self._tool_cards
-        cards = {tool_id: known[tool_id] for tool_id in wanted if tool_id in known}
-        self._tool_cards |= fetched
+            cards |= fetched
+            if news == self._news:
+                self._tool_cards |= fetched
         while len(self._tool_cards) > CARDS:
             del self._tool_cards[next(iter(self._tool_cards))]
         return cards

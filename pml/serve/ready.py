@@ -12,7 +12,7 @@ from pml.runtime.upstream.status import ServerState
 from pml.serve.compose import Settings, Workbench
 
 WARM_SANDBOXES = 3
-"""A new one takes some 80 ms, which a burst of requests would wait for; each holds 16 MB."""
+"""A new one takes some 80 ms, which a burst of requests would wait for; each holds some 40 MB."""
 
 _log = structlog.get_logger(__name__)
 

@@ -1,14 +1,20 @@
-"""The library for those who ask while it is still being loaded (MCP-1)."""
+"""The library in step with its store, whoever asks and writes meanwhile (MCP-1)."""
 
 import asyncio
+import dataclasses
+from collections.abc import Collection, Mapping
+from typing import TypeVar
 
 import pytest
 
-from pml.domain.tools import Tool
+from pml.domain.tools import Catalog, Tool
 from pml.loop.library import PORTION, Library
 from pml.store.memory import memory_store
+from pml.store.memory.data import Data
+from pml.store.memory.tool_schemas import MemoryToolSchemas
 from tests.loop.outside import Outside
 
+T = TypeVar("T")
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -28,3 +34,44 @@ async def test_who_asks_during_the_first_load_waits_until_everything_is_there() 
     assert not half_way
     assert [hit.id for hit in found.hits] == [tools[-1].id]
     await loading
+
+
+OLD = Tool(server="fs", name="read", description="as it was")
+NEW = Tool(server="fs", name="read", description="as it is")
+
+
+class Overtaken(MemoryToolSchemas):
+    """Answers with what was there, after it has changed and the change has been told."""
+
+    library: Library
+
+    async def catalog(self, servers: Collection[str] | None = None) -> Catalog:
+        return await self._overtaken(await super().catalog(servers))
+
+    async def find(self, tool_ids: Collection[str]) -> Mapping[str, Tool]:
+        return await self._overtaken(await super().find(tool_ids))
+
+    async def _overtaken(self, answer: T) -> T:
+        await self.replace("fs", (NEW,))
+        self.library.outdated()
+        await self.library.refresh()
+        return answer
+
+
+async def test_what_was_read_before_a_change_is_not_remembered_after_it() -> None:
+    outside, data = Outside(), Data("local")
+    outside.tools_by_server["fs"] = (OLD,)
+    schemas = Overtaken(data)
+    library = Library(
+        dataclasses.replace(memory_store(), tool_schemas=schemas), outside, clock=lambda: 0.0
+    )
+    schemas.library = library
+    await schemas.replace("fs", (OLD,))
+    await library.refresh()
+
+    for _ in range(2):
+        listed = await library.listed(["fs"])
+        cards = await library.tool_cards(["fs:read"])
+
+    assert listed.tools["fs"]["read"] == NEW
+    assert cards["fs:read"].description == NEW.description
