@@ -19,12 +19,20 @@ class Tool(Record, frozen=True, kw_only=True):
     description: str = ""
     input_schema: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object"})
     output_schema: dict[str, Any] | None = None
+    observed_schema: dict[str, Any] | None = None
+    """Learned from results, as code sees them, where the server declares no output schema; not
+    part of what the server said, so it does not change `schema_hash`."""
     annotations: dict[str, Any] = {}  # noqa: RUF012
 
     @property
     def id(self) -> str:
         """``server:tool``."""
         return f"{self.server}:{self.name}"
+
+    @property
+    def result_schema(self) -> dict[str, Any] | None:
+        """What is known of results: declared by the server, else learned (SA-10)."""
+        return self.observed_schema if self.output_schema is None else self.output_schema
 
     def schema_hash(self) -> str:
         """SHA-256 of everything that describes the tool; differs when any of it changes."""
