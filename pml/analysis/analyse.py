@@ -60,35 +60,13 @@ CAPABILITY_ID = "capabilityId"
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _Names:
     """A source that parses, with what its names mean."""
 
     source: Source
     scopes: Scopes
     functions: Functions
     calls: Calls
-
-
-def analyse(source: str, catalog: Catalog, *, limits: Limits = Limits()) -> Program:  # noqa: B008  # frozen
-    """Understand a program before it runs; never raises.
-
-    What is wrong with the source is said in the diagnostics; with an error among them the
-    program has no instrumented code, and with a syntax error no structure either.
-    """
-    text, refusal = _readable(source, limits)
-    if refusal is not None:
-        return Program(source=text, structure=_EMPTY, instrumented="", diagnostics=(refusal,))
-    parsed = Source(text)
-    report = Reporter(parsed)
-    if _unparsed(parsed, report):
-        found = tuple(errors_first(report.found))
-        return Program(source=text, structure=_EMPTY, instrumented="", diagnostics=found)
-    try:
-        return _analyse(_read(parsed), text, catalog, report)
-    except RecursionError:  # deep calls of helpers by helpers: rare, and not worth a second stack
-        return Program(
-            source=text, structure=_EMPTY, instrumented="", diagnostics=(_too_intricate(),)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +79,58 @@ class References:
     """Names, as in ``capabilities.name``."""
 
 
-def references(source: str) -> References:
-    """The servers and capabilities that a source names; none where it does not parse."""
-    text, refusal = _readable(source, Limits())
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A source that was parsed once: what it names is known before there is a catalog."""
+
+    text: str
+    refused: tuple[Diagnostic, ...]
+    """Why it cannot be analysed; empty if it can."""
+    references: References
+    names: _Names | None
+    """None where it is refused."""
+
+
+def read(source: str, *, limits: Limits = Limits()) -> Reading:  # noqa: B008  # frozen
+    """Parse a program and find what it calls; never raises."""
+    text, refusal = _readable(source, limits)
     if refusal is not None:
-        return References()
+        return Reading(text, (refusal,), References(), None)
     parsed = Source(text)
-    if _unparsed(parsed, Reporter(parsed)):
-        return References()
+    report = Reporter(parsed)
+    if _unparsed(parsed, report):
+        return Reading(text, tuple(errors_first(report.found)), References(), None)
     try:
-        calls = _read(parsed).calls
+        names = _read(parsed)
+        return Reading(text, (), _references(names.calls), names)
+    except RecursionError:  # deep calls of helpers by helpers: rare, and not worth a second stack
+        return Reading(text, (_too_intricate(),), References(servers=(ANY_SERVER,)), None)
+
+
+def understand(reading: Reading, catalog: Catalog) -> Program:
+    """Analyse a program against the tools that there are; never raises.
+
+    What is wrong with the source is said in the diagnostics; with an error among them the
+    program has no instrumented code, and with a syntax error no structure either.
+    """
+    if reading.names is None:
+        return _not_understood(reading.text, reading.refused)
+    try:
+        return _analyse(reading.names, reading.text, catalog)
     except RecursionError:
-        return References(servers=(ANY_SERVER,))
+        return _not_understood(reading.text, (_too_intricate(),))
+
+
+def analyse(source: str, catalog: Catalog, *, limits: Limits = Limits()) -> Program:  # noqa: B008  # frozen
+    """Read and understand a program before it runs; never raises."""
+    return understand(read(source, limits=limits), catalog)
+
+
+def _not_understood(text: str, diagnostics: tuple[Diagnostic, ...]) -> Program:
+    return Program(source=text, structure=_EMPTY, instrumented="", diagnostics=diagnostics)
+
+
+def _references(calls: Calls) -> References:
     servers: list[str] = []
     capabilities: list[str] = []
     for handle in (site.handle for site in calls.sites):
@@ -164,26 +182,27 @@ def _unparsed(source: Source, report: Reporter) -> bool:
     return bool(report.found)
 
 
-def _read(source: Source) -> _Read:
+def _read(source: Source) -> _Names:
     scopes = Scopes(source)
     functions = Functions(source, scopes)
-    return _Read(source, scopes, functions, Calls(source, scopes, functions))
+    return _Names(source, scopes, functions, Calls(source, scopes, functions))
 
 
-def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Program:
-    source, scopes, calls = read.source, read.scopes, read.calls
+def _analyse(names: _Names, text: str, catalog: Catalog) -> Program:
+    source, scopes, calls = names.source, names.scopes, names.calls
+    report = Reporter(source)
     report_early_errors(source, report)
     report_refused(source, scopes, report)
     live = Live(source, scopes, calls)
     flow = Statements(
-        source=source, scopes=scopes, functions=read.functions, calls=calls, live=live
+        source=source, scopes=scopes, functions=names.functions, calls=calls, live=live
     )
     end = flow.program()
     for site in calls.sites:
         flow.add_unreached(site)
     drawn = draw(flow.graph, kept_points(flow.graph, end), flow.joins)
     ids = {point.site: point.id for point in drawn.points if point.site is not None}
-    tracer = Tracer(source, scopes, read.functions, calls)
+    tracer = Tracer(source, scopes, names.functions, calls)
     tracer.prepare()
     arguments = Arguments(source, scopes, tracer, ids)
     given = {site: arguments.of(site) for site in calls.sites}
@@ -210,7 +229,7 @@ def _analyse(read: _Read, text: str, catalog: Catalog, report: Reporter) -> Prog
         program,
         instrumented=instrument(source, calls, drawn.points, lifted),
         parameters=parameters_of(read_inputs, lifted, values, tracer, catalog),
-        canonical_hash=_hash(read, read_inputs, lifted, catalog),
+        canonical_hash=_hash(names, read_inputs, lifted, catalog),
     )
 
 
@@ -224,16 +243,16 @@ def _provided(
     return sorted(found, key=lambda edge: (place[edge.target], place[edge.source]))
 
 
-def _hash(read: _Read, read_inputs: Inputs, lifted: tuple[Lifted, ...], catalog: Catalog) -> str:
+def _hash(names: _Names, read_inputs: Inputs, lifted: tuple[Lifted, ...], catalog: Catalog) -> str:
     ids = {
         site.handle.name: capability_id(site, catalog)
-        for site in read.calls.sites
+        for site in names.calls.sites
         if site.handle.kind is Kind.CAPABILITY and site.handle.name is not None
     }
     return canonical_hash(
-        read.source,
-        read.scopes,
-        read.calls,
+        names.source,
+        names.scopes,
+        names.calls,
         read=read_inputs,
         lifted=lifted,
         capability_ids=ids,

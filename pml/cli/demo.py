@@ -93,12 +93,12 @@ async def _connect(bench: "Workbench", scene: "Scene", say: Say) -> None:
     Raises:
         UpstreamUnavailableError: a server failed; what it said has been shown.
     """
-    from pml.analysis.analyse import references
+    from pml.analysis.analyse import read
     from pml.cli.render_records import render_servers
     from pml.errors import UpstreamUnavailableError
 
     title(say, "1. Connect the servers, side by side")
-    names = references(scene.source).servers
+    names = read(scene.source).references.servers
     await bench.upstreams.connect(names)
     found = tuple(server for server in bench.upstreams.status() if server.name in names)
     say(render_servers(found, width=width()))

@@ -18,6 +18,7 @@ from pml.domain.discovery import Discovered, Found
 from pml.domain.structure import CapabilityCall, StaticStructure
 from pml.domain.tools import Catalog, Tool
 from pml.errors import UpstreamUnavailableError
+from pml.loop.analysed import Analysed
 from pml.loop.cards import capability_card, capability_text, tool_card, tool_text
 from pml.loop.ports import Servers
 from pml.loop.vectors import Vectors
@@ -56,6 +57,7 @@ class Library:
         vectors: Vectors | None = None,
     ) -> None:
         self.index = Index()
+        self.analysed = Analysed()
         self.searched: set[str] = set()
         """Servers of which tools have been in the index."""
         self._store = store

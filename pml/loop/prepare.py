@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from pml.analysis.analyse import analyse, references
+from pml.analysis.analyse import Reading, read, understand
 from pml.analysis.dag import compile_dag
 from pml.analysis.kept import new_capability
 from pml.analysis.parameters import Bound, bind
@@ -223,18 +223,30 @@ async def examine(source: str, *, library: Library, limits: Limits) -> Examined:
     Raises:
         StoreError: the database is lost.
     """
-    named = await asyncio.to_thread(references, source)
+    known = library.analysed
+    reading: Reading | None = None
+    named = known.references(source)
+    # in threads: a source of 1 MB takes seconds, and other runs go on meanwhile
+    if named is None:
+        reading = await asyncio.to_thread(read, source, limits=limits)
+        named = reading.references
+        known.put(source, named)
     by_name = await library.named(named.capabilities)
     callees = await library.callees(each.id for each in by_name.values())
     servers = {*named.servers, *_servers_of(c.structure for c in callees.values())}
     listed = await library.listed(servers)
     catalog = with_capabilities({**library.names, **listed.tools}, by_name)
-    # in a thread: a source of 1 MB takes seconds, and other runs go on meanwhile
-    program = await asyncio.to_thread(analyse, source, catalog, limits=limits)
-    if any(d.code == "unknown-tool" for d in program.errors):  # perhaps it is new
-        listed = await library.listed(servers, again=True)
-        catalog = with_capabilities({**library.names, **listed.tools}, by_name)
-        program = await asyncio.to_thread(analyse, source, catalog, limits=limits)
+    program = known.program(source, catalog)
+    if program is None:
+        if reading is None:
+            reading = await asyncio.to_thread(read, source, limits=limits)
+        understood = await asyncio.to_thread(understand, reading, catalog)
+        if any(d.code == "unknown-tool" for d in understood.errors):  # perhaps it is new
+            listed = await library.listed(servers, again=True)
+            catalog = with_capabilities({**library.names, **listed.tools}, by_name)
+            understood = await asyncio.to_thread(understand, reading, catalog)
+        known.put_program(understood, catalog, source=source)
+        program = understood
     return Examined(
         program=program,
         catalog=catalog,

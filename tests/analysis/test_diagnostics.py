@@ -4,7 +4,7 @@
 
 import pytest
 
-from pml.analysis.analyse import References, analyse, references
+from pml.analysis.analyse import References, analyse, read
 from pml.domain.limits import Limits
 from pml.domain.program import Severity
 from pml.domain.structure import CapabilityCall, Parameter
@@ -188,22 +188,22 @@ def test_errors_come_before_warnings_and_each_in_source_order() -> None:
 
 
 def test_the_servers_that_a_source_names() -> None:
-    assert references(EPIC_10).servers == ("fs",)
-    assert references("const { b } = mcp; await mcp.a.x(); await b.y()").servers == ("a", "b")
-    assert references("await mcp.a.x(); await mcp[s].y()").servers == ("a", "*")
-    assert references("f(mcp)").servers == ("*",)
-    assert references("const x = ;").servers == ()
-    assert references("return 1").servers == ()
+    assert read(EPIC_10).references.servers == ("fs",)
+    assert read("const { b } = mcp; await mcp.a.x(); await b.y()").references.servers == ("a", "b")
+    assert read("await mcp.a.x(); await mcp[s].y()").references.servers == ("a", "*")
+    assert read("f(mcp)").references.servers == ("*",)
+    assert read("const x = ;").references.servers == ()
+    assert read("return 1").references.servers == ()
 
 
 def test_the_capabilities_that_a_source_names() -> None:
     """EX-10: however it gets hold of them; ``mcp.capabilities`` is no server."""
-    found = references("const { a } = capabilities; await a(); await mcp.capabilities.b()")
+    found = read("const { a } = capabilities; await a(); await mcp.capabilities.b()").references
     assert found == References(servers=(), capabilities=("a", "b"))
-    assert references("const c = mcp['capabilities']; await c.x(); await mcp.s.a()") == References(
-        servers=("s",), capabilities=("x",)
-    )
-    assert references("await capabilities[x](); f(capabilities)") == References(servers=("*",))
+    assert read(
+        "const c = mcp['capabilities']; await c.x(); await mcp.s.a()"
+    ).references == References(servers=("s",), capabilities=("x",))
+    assert read("await capabilities[x](); f(capabilities)").references == References(servers=("*",))
 
 
 KNOWN = Catalog(

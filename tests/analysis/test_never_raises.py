@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pml.analysis.analyse import references
+from pml.analysis.analyse import read
 from pml.analysis.kept import new_capability
 from pml.analysis.parameters import bind, bind_capability
 from pml.analysis.signature import capability_signature
@@ -54,7 +54,7 @@ def check(source: str) -> None:
         assert analysed.parameters == ()
     names = [parameter.name for parameter in analysed.parameters]
     assert len(set(names)) == len(names)
-    references(source)
+    read(source)
     bind(analysed, {"path": 1})
     bind_capability(analysed.parameters, {"path": 1})
     new_capability(analysed, intent=source)
