@@ -25,6 +25,8 @@ class Literal(Record, frozen=True, kw_only=True, tag="literal"):
     """A JSON value written in the code."""
 
     value: Any
+    parameter_name: str | None = None
+    """Of the lifted parameter whose default the value is (SA-9); another may stand for it."""
 
 
 class Reference(Record, frozen=True, kw_only=True, tag="reference"):
@@ -131,6 +133,18 @@ class Evidence(StrEnum):
     SCHEMA = "schema"
 
 
+class FieldFlow(Record, frozen=True, kw_only=True):
+    """Which part of a result flows into which part of a call's arguments.
+
+    Both are ways into a value, as ``items[0].id``: names with dots between them, indices in
+    brackets, ``[*]`` for any element, ``["a b"]`` for a name that is no identifier.  Empty is
+    the whole.
+    """
+
+    from_field: str = ""
+    to_field: str = ""
+
+
 class Edge(Record, frozen=True, kw_only=True):
     """From one node to another."""
 
@@ -141,6 +155,8 @@ class Edge(Record, frozen=True, kw_only=True):
     """Of a conditional edge: ``true``, ``false``, ``case:x``, ``default``, ``ok``, ``catch``."""
     coverage: Coverage | None = None
     evidence: Evidence | None = None
+    fields: tuple[FieldFlow, ...] = ()
+    """Of a dataflow edge: all that flows along it; empty where the parts cannot be told."""
 
 
 class Location(Record, frozen=True, kw_only=True):
