@@ -14,13 +14,14 @@ from pml.analysis.globals import SHIM
 from pml.analysis.graph import Form, Point, Role
 from pml.analysis.lifting import Lifted
 from pml.analysis.literals import clause_outcome, key_name
-from pml.analysis.syntax import Source, Syntax, bare
+from pml.analysis.optional import chain_link, chain_top, nearest_optional
+from pml.analysis.syntax import MEMBERS, Source, Syntax, bare
 from pml.domain.structure import SITE_MARK
 
 _MARK = "\\u22a5"
 
 _TRUTH = frozenset({Form.IF, Form.TERNARY, Form.LOGICAL})
-_PRESENCE = frozenset({Form.NULLISH, Form.OPTIONAL_MEMBER})
+_OPTIONAL = frozenset({Form.OPTIONAL_MEMBER, Form.OPTIONAL_CALL})
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ def instrument(
     source: Source, calls: Calls, points: list[Point], lifted: tuple[Lifted, ...]
 ) -> str:
     """The source with a splice for every point and every lifted literal."""
-    splicer = _Splicer(source, calls)
+    splicer = _Splicer(source, calls, points)
     for point in points:
         splicer.splice(point)
     for one in lifted:
@@ -67,9 +68,11 @@ def instrument(
 
 
 class _Splicer:
-    def __init__(self, source: Source, calls: Calls) -> None:
+    def __init__(self, source: Source, calls: Calls, points: list[Point]) -> None:
         self._source = source
         self._calls = calls
+        self._cuts = {point.syntax: point.id for point in points if _cuts_chain(point)}
+        """Optional links whose left side is a probe's argument, where a skip of it ends."""
         self.splices = Splices()
 
     def splice(self, point: Point) -> None:
@@ -79,30 +82,41 @@ class _Splicer:
             self._site(point.site, point.id)
         elif point.form in _TRUTH:
             self._probe("decide", name, _condition(node, point.form))
-        elif point.form in _PRESENCE:
-            self._probe("present", name, _condition(node, point.form))
+        elif point.form is Form.NULLISH:
+            self._probe("present", name, node["left"])
+        elif point.form in _OPTIONAL:
+            self._optional(node, name)
         elif point.form is Form.ASSIGNMENT:
             self._assignment(node, name)
-        elif point.form is Form.OPTIONAL_CALL:
-            self._optional_call(node, name)
         elif point.form is Form.SWITCH:
             self._switch(node, name)
         elif point.form is Form.TRY:
             self._try(node, name)
         elif point.role is Role.FORK:
-            self._probe("reach", name, arguments_of(node)[0])
+            self._before(name, arguments_of(node)[0])
         elif point.role is Role.LOOP:
             self._loop(node, name, point.form)
 
-    def _probe(self, probe: str, name: str, node: Syntax) -> None:
+    def _probe(self, probe: str, name: str, node: Syntax, after: str = "") -> None:
         """Around an expression, inside the parentheses that the statement needs."""
+        before, after = f"{SHIM}.{probe}({name}, (", f"){after})"
         if node.kind == "parenthesized_expression":
-            self.splices.replace(node.start + 1, node.start + 1, f"{SHIM}.{probe}({name}, (")
-            self.splices.replace(node.end - 1, node.end - 1, "))")
+            self.splices.replace(node.start + 1, node.start + 1, before)
+            self.splices.replace(node.end - 1, node.end - 1, after)
         elif node.kind == "spread_element":
             self._probe(probe, name, node.children[0])
         else:
-            self.splices.wrap(node, f"{SHIM}.{probe}({name}, (", "))")
+            self.splices.wrap(node, before, after)
+
+    def _before(self, name: str, node: Syntax) -> None:
+        """Say that control is here before the expression is evaluated."""
+        inner = node.children[0] if node.kind == "spread_element" else node
+        if inner.kind == "parenthesized_expression":
+            place = inner.start + 1
+            self.splices.replace(place, place, f"{SHIM}.reach({name}), (")
+            self.splices.replace(inner.end - 1, inner.end - 1, ")")
+        else:
+            self.splices.wrap(inner, f"({SHIM}.reach({name}), (", "))")
 
     # Calls
 
@@ -115,20 +129,20 @@ class _Splicer:
             key = self._source.text(expression)
             self.splices.wrap(expression, f"{key}: {SHIM}.at({_quoted(name)}, ", ")")
             return
+        if expression.kind not in MEMBERS:
+            self.splices.wrap(expression, f"{SHIM}.at({_quoted(name)}, (", "))")
+            return
         owner = self._calls.handle(expression["object"])
         if owner is not None and owner.certain and owner.kind in {Kind.SERVER, Kind.CAPABILITIES}:
             self._key(expression, name)
         else:
-            self._member(expression, name)
+            self._uncertain(site, expression, _quoted(name))
 
     def _key(self, member: Syntax, name: str) -> None:
         """``.read`` becomes ``["read<mark>n1"]``; ``?.`` stays, comments and lines stay."""
         if member.kind == "member_expression":
             key = member["property"]
-            if "dot" in member.fields:
-                self.splices.replace(member["dot"].start, member["dot"].end, "")
-            text = f"[{_marked(key_name(self._source, key) or '', name)}]"
-            self.splices.replace(key.start, key.end, text)
+            self._brackets(member, _marked(key_name(self._source, key) or "", name))
             return
         index = member["index"]
         constant = self._calls.constant(index)
@@ -137,34 +151,89 @@ class _Splicer:
         else:
             self.splices.wrap(index, "`${", "}" + _MARK + name + "`")
 
-    def _member(self, member: Syntax, name: str) -> None:
+    def _brackets(self, member: Syntax, key: str) -> None:
+        """``.name`` becomes ``[key]``, and ``?.name`` becomes ``?.[key]``."""
+        if "dot" in member.fields:
+            self.splices.replace(member["dot"].start, member["dot"].end, "")
+        self.splices.replace(member["property"].start, member["property"].end, f"[{key}]")
+
+    def _uncertain(self, site: Site, member: Syntax, name: str) -> None:
         """A member of what may or may not be a server."""
-        self.splices.wrap(member["object"], f"{SHIM}.atMember({_quoted(name)}, (", ")")
-        operator = member.get("optional_chain") or member.get("dot")
-        if operator is not None:
-            comma = "," if member.kind == "member_expression" else ""
-            self.splices.replace(operator.start, operator.end, comma)
+        optional = nearest_optional(member)
+        if site.call is None and (optional is None or chain_link(member) is None):
+            self.splices.wrap(member, f"{SHIM}.at({name}, ", ")")
+        elif optional is None:
+            self._member(member, name)
+        else:  # what is left of ``?.`` must stay a part of the chain that it may skip
+            self._probe("owner", name, optional["object"])
+
+    def _member(self, member: Syntax, name: str) -> None:
+        self.splices.wrap(member["object"], f"{SHIM}.atMember({name}, (", ")")
         if member.kind == "member_expression":
             key = member["property"]
-            name = json.dumps(key_name(self._source, key) or "")
-            self.splices.replace(key.start, key.end, f" {name})")
+            text = json.dumps(key_name(self._source, key) or "")
+            self.splices.replace(member["dot"].start, member["dot"].end, ",")
+            self.splices.replace(key.start, key.end, f" {text})")
         else:
             self.splices.replace(member["bracket"].start, member["bracket"].end, ", (")
             self.splices.replace(member.end - 1, member.end, "))")
 
     # Decisions
 
-    def _assignment(self, node: Syntax, name: str) -> None:
-        outcome = "true" if "&&=" in node.tokens else "false"
-        self.splices.wrap(node["right"], f"({SHIM}.decide({name}, {outcome}), (", "))")
-
-    def _optional_call(self, node: Syntax, name: str) -> None:
-        """The callee cannot be wrapped without losing ``this``: say that the call happens."""
-        if not arguments_of(node):
+    def _optional(self, link: Syntax, name: str) -> None:
+        """What ``?.`` decides, told once, and only where an earlier one did not skip it."""
+        if link in self._cuts:
+            left = link["object"] if link.kind in MEMBERS else link["function"]
+            self._probe("present", name, left, self._next_cut(link))
             return
-        first = arguments_of(node)[0]
-        inner = first.children[0] if first.kind == "spread_element" else first
-        self.splices.wrap(inner, f"({SHIM}.decide({name}, true), (", "))")
+        callee = _unasserted(link["function"])
+        if callee.kind not in MEMBERS:
+            return
+        self._ask(callee, name)
+        place = link["arguments"].start + 1
+        comma = ", " if arguments_of(link) else ""
+        self.splices.replace(place, place, f"...{SHIM}.enter({name}){comma}")
+        top = self._part_of_chain(link)
+        if not _loses_this(top):
+            self._probe("passed", name, top, f', "false"{self._next_cut(link)}')
+
+    def _next_cut(self, link: Syntax) -> str:
+        """The probe that must stay silent when this one skips the rest of the chain."""
+        outer = chain_link(link)
+        while outer is not None and outer not in self._cuts:
+            outer = chain_link(outer)
+        return "" if outer is None else f", {_quoted(self._cuts[outer])}"
+
+    def _part_of_chain(self, link: Syntax) -> Syntax:
+        """The chain up to where a probe cuts it."""
+        top = link
+        while (outer := chain_link(top)) is not None and outer not in self._cuts:
+            top = outer
+        return top if outer is not None else chain_top(link)
+
+    def _ask(self, member: Syntax, name: str) -> None:
+        """Say that the member is about to be read; a key is evaluated where the chain is alive."""
+        if member.kind == "subscript_expression":
+            self._probe("ask", name, member["index"])
+        elif member["property"].kind == "private_property_identifier":
+            if nearest_optional(member) is None:
+                self._probe("ask", name, member["object"])
+        else:
+            key = json.dumps(key_name(self._source, member["property"]) or "")
+            self._brackets(member, f"{SHIM}.ask({name}, {key})")
+
+    def _assignment(self, node: Syntax, name: str) -> None:
+        operator = next(token for token in node.tokens if token.endswith("="))
+        taken, skipped = ("true", "false") if operator == "&&=" else ("false", "true")
+        left = bare(node["left"])
+        if left.kind not in MEMBERS:
+            probe = "present" if operator == "??=" else "decide"
+            read = f"{SHIM}.{probe}({name}, {self._source.text(left)})"
+            self.splices.wrap(node, f"{SHIM}.second({read}, ", ")")
+            return
+        self._ask(left, name)
+        self.splices.wrap(node["right"], f'({SHIM}.went({name}, "{taken}"), (', "))")
+        self._probe("passed", name, node, f', "{skipped}"')
 
     def _switch(self, node: Syntax, name: str) -> None:
         self._probe("choose", name, node["value"])
@@ -191,8 +260,10 @@ class _Splicer:
             self._probe("reach", name, arguments_of(node)[0])
         elif form is Form.FOR_IN:
             self._probe("reach", name, node["right"])
+        elif node.kind == "do_statement":
+            self.splices.wrap(node["body"], f"{{{SHIM}.reach({name});", "}")
         elif form is Form.WHILE:
-            self._probe("reach", name, node["condition"])
+            self._before(name, node["condition"])
         else:
             self._for(node, name)
 
@@ -201,15 +272,38 @@ class _Splicer:
         if condition.kind == "empty_statement":
             self.splices.replace(condition.start, condition.start, f"{SHIM}.reach({name}, true)")
         else:
-            self._probe("reach", name, condition)
+            self._before(name, condition)
+
+
+def _cuts_chain(point: Point) -> bool:
+    """Whether the probe takes what is left of ``?.`` as an argument: what follows is optional.
+
+    A method's ``?.(`` needs its object, so that is asked about in another way.
+    """
+    if point.form is Form.OPTIONAL_MEMBER:
+        return True
+    is_call = point.form is Form.OPTIONAL_CALL
+    return is_call and _unasserted(point.syntax["function"]).kind not in MEMBERS
+
+
+def _unasserted(node: Syntax) -> Syntax:
+    while node.kind == "non_null_expression" and node.children:
+        node = node.children[0]
+    return node
+
+
+def _loses_this(top: Syntax) -> bool:
+    """Whether the chain is called through parentheses, or deleted: it must stay a chain."""
+    outer = top.parent
+    if top.kind == "call_expression" or outer is None:
+        return False
+    while outer.kind == "parenthesized_expression" and outer.parent is not None:
+        outer = outer.parent
+    return outer.kind == "call_expression" or "delete" in outer.tokens
 
 
 def _condition(node: Syntax, form: Form) -> Syntax:
-    if form in {Form.IF, Form.TERNARY}:
-        return node["condition"]
-    if form is Form.OPTIONAL_MEMBER:
-        return node["object"]
-    return node["left"]
+    return node["condition"] if form in {Form.IF, Form.TERNARY} else node["left"]
 
 
 def _quoted(text: str) -> str:

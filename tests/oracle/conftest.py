@@ -8,6 +8,7 @@ from pml.domain.limits import Limits
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
 from tests.oracle.native import Native, native_runner
+from tests.oracle.sandboxed import Reusing, reusing_sandboxes
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -24,3 +25,9 @@ async def pool() -> AsyncIterator[SandboxPool]:
             yield warm
     finally:
         reaper.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def reusing() -> AsyncIterator[Reusing]:
+    async with reusing_sandboxes() as sandboxes:
+        yield sandboxes

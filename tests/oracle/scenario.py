@@ -28,6 +28,8 @@ from pml.runtime.sandbox.protocol import (
 
 EPOCH_MS = 1_800_000_000_000
 MAX_EVENTS = 3_000
+MARK = "\N{LEFT FLOOR}{}\N{RIGHT FLOOR}"
+"""What texts of the answer to a call carry, with the call's number."""
 CALL, TIMER = 0, 1
 
 
@@ -40,6 +42,13 @@ class Case:
     parameters: tuple[str, ...] = ()
     """The names among ``args`` that the program uses without declaring them."""
     seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A call came to its end, with a value or an error."""
+
+    site: str
 
 
 class Runner(Protocol):
@@ -70,8 +79,10 @@ class Observed:
     line: int | None = None
     stuck: bool = False
     """Waits for something that never comes."""
-    trail: list[CallIssued | DecisionMade | SiteReached] = field(default_factory=list)
+    trail: list[CallIssued | DecisionMade | SiteReached | Settled] = field(default_factory=list)
     """Sites, in order; empty of decisions when nobody instrumented the program."""
+    most_in_flight: int = 0
+    """How many calls ran at once; 1 where each was waited for before anything else happened."""
 
     @property
     def settled(self) -> bool:
@@ -115,6 +126,7 @@ class _World:
         self._cleared: Counter[int] = Counter()
         self._timers: dict[int, int] = {}  # their numbers here, in order of first setting
         self._outcomes: dict[int, tuple[str, Outcome]] = {}
+        self._sites: dict[int, str] = {}  # of the calls in flight
         self._asked: Counter[tuple[str, str]] = Counter()
 
     async def run(self) -> Observed:
@@ -140,6 +152,7 @@ class _World:
             return await self._runner.fire(number, self._now)
         self._seen.given.append(("call", number))
         tool, outcome = self._outcomes[number]
+        self._seen.trail.append(Settled(self._sites.pop(number)))
         return await self._runner.deliver(number, tool, outcome, self._now)
 
     def _take(self, items: tuple[TurnItem, ...]) -> None:
@@ -175,7 +188,11 @@ class _World:
         self._asked[tool, item.arguments] += 1
         self._seen.calls.append((tool, item.arguments))
         self._seen.trail.append(item)
-        self._outcomes[item.call] = (tool, answer(self._case.seed, tool, item.arguments, nth))
+        self._sites[item.call] = item.site
+        self._seen.most_in_flight = max(self._seen.most_in_flight, len(self._sites))
+        mark = MARK.format(item.call)
+        outcome = answer(self._case.seed, tool, item.arguments, nth, mark)
+        self._outcomes[item.call] = (tool, outcome)
         latency_ms = 1 + _dice(self._case.seed, "latency", item.call) % 50
         heapq.heappush(self._due, (self._now + latency_ms, CALL, item.call))
 
@@ -184,34 +201,42 @@ def _dice(*parts: object) -> int:
     return zlib.crc32("|".join(map(str, parts)).encode())
 
 
-def answer(seed: int, tool: str, arguments: JsonText, nth: int) -> Outcome:
-    """The canned answer to the ``nth`` call (from 0) of a tool with the same arguments."""
+def answer(seed: int, tool: str, arguments: JsonText, nth: int, mark: str = "") -> Outcome:
+    """The canned answer to the ``nth`` call (from 0) of a tool with the same arguments.
+
+    ``mark`` stands in every text of it that is no word of a fixed set.
+    """
     dice = _dice(seed, tool, arguments, nth)
     if dice % 100 < _FAILURE_PERCENT.get(tool, 0):
         data = json.dumps({"retryable": dice % 2 == 0, "dice": dice % 7})
         return Failed(code="tool_error", message=f"{tool} said no ({dice % 5})", data=data)
-    return Returned(value=json.dumps(_value(tool, dice), separators=(",", ":")))
+    return Returned(value=json.dumps(_value(tool, dice, mark), separators=(",", ":")))
 
 
 _FAILURE_PERCENT = {"api:flaky": 50, "api:fetch": 8, "fs:write": 8, "api:broken": 100}
 _WORDS = ("alpha", "beta", "größe", "δέλτα", "e\N{COMBINING ACUTE ACCENT}t", "\N{ROCKET}", "")
 
 
-def _row(dice: int) -> dict[str, Any]:
-    tags = [_WORDS[(dice + k) % 7] for k in range(dice % 3)]
-    return {"id": dice % 9, "name": _WORDS[dice % 7], "tags": tags, "ok": dice % 2 == 0}
+def _word(dice: int, mark: str) -> str:
+    word = _WORDS[dice % 7]
+    return word and word + mark
 
 
-def _value(tool: str, dice: int) -> Any:  # noqa: ANN401  # JSON
+def _row(dice: int, mark: str) -> dict[str, Any]:
+    tags = [_word(dice + k, mark) for k in range(dice % 3)]
+    return {"id": dice % 9, "name": _word(dice, mark), "tags": tags, "ok": dice % 2 == 0}
+
+
+def _value(tool: str, dice: int, mark: str) -> Any:  # noqa: ANN401  # JSON
     """By tool: the kinds of result that programs meet, empty ones among them."""
-    rows = [_row(dice // (k + 1)) for k in range(dice % 4)]
+    rows = [_row(dice // (k + 1), mark) for k in range(dice % 4)]
     values = {
-        "fs:stat": {"exists": dice % 2 == 0, "encoding": "utf-8", "size": dice % 5},
-        "fs:read": f"{_WORDS[dice % 7]} {dice % 100}\nline two",
-        "fs:list": [f"{_WORDS[(dice + k) % 6]}.txt" for k in range(dice % 4)],
+        "fs:stat": {"exists": dice % 2 == 0, "encoding": "utf-8" + mark, "size": dice % 5},
+        "fs:read": f"{_word(dice, mark)} {dice % 100}\nline two",
+        "fs:list": [f"{_WORDS[(dice + k) % 6]}{mark}.txt" for k in range(dice % 4)],
         "fs:write": {"ok": True, "bytes": dice % 50},
         "kv:set": {"ok": True},
-        "kv:get": [None, "", 0, False, "value", {"deep": {"n": dice % 3}}][dice % 6],
+        "kv:get": [None, "", 0, False, "value" + mark, {"deep": {"n": dice % 3}}][dice % 6],
         "db:count": dice % 4,
         "db:query": {"rows": rows, "next": dice % 3 if dice % 2 else None},
     }

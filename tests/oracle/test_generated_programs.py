@@ -8,10 +8,10 @@ import asyncio
 
 import pytest
 
-from pml.runtime.sandbox.pool import SandboxPool
 from tests.oracle.compare import problems
 from tests.oracle.native import Native
 from tests.oracle.programs import case
+from tests.oracle.sandboxed import Reusing
 from tests.oracle.scenario import Observed, play
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -21,13 +21,13 @@ AT_ONCE = 3
 
 
 async def test_generated_programs_do_through_pml_what_they_do_natively(
-    native: Native, pool: SandboxPool
+    native: Native, reusing: Reusing
 ) -> None:
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def one(seed: int) -> tuple[int, list[str]]:
         async with turn:
-            return seed, await problems(case(seed), native, pool)
+            return seed, await problems(case(seed), native, reusing)
 
     found = await asyncio.gather(*(one(seed) for seed in range(PROGRAMS)))
     wrong = sorted(

@@ -16,7 +16,8 @@ from pml.domain.program import Program
 from pml.runtime.sandbox.module import module_text
 from pml.runtime.sandbox.pool import SandboxPool
 from tests.analysis.rewrites import Parsed
-from tests.oracle.compare import CATALOG, mislabelled, unlike
+from tests.oracle.compare import CATALOG, unlike
+from tests.oracle.laws import broken_laws
 from tests.oracle.native import Native
 from tests.oracle.programs import case
 from tests.oracle.sandboxed import sandboxed
@@ -65,7 +66,7 @@ async def problems(seed: int, native: Native, pool: SandboxPool) -> list[str]:
         wanted = await play(written, native)
     async with sandboxed(pool, text, bound.arguments, bound.lifted) as runner:
         got = await play(original, runner)
-    return [*unlike(wanted, got), *mislabelled(program, got)]
+    return [*unlike(wanted, got), *broken_laws(program, got)]
 
 
 async def test_other_arguments_do_what_other_literals_do(native: Native, pool: SandboxPool) -> None:

@@ -46,6 +46,7 @@ const padStart = uncurry(String.prototype.padStart);
 const numberToString = uncurry(Number.prototype.toString);
 const exec = uncurry(RegExp.prototype.exec);
 const toolsOf = new WeakMap();
+const symbolIterator = Symbol.iterator;
 const mapGet = uncurry(WeakMap.prototype.get);
 const mapSet = uncurry(WeakMap.prototype.set);
 const typeOf = uncurry(getOwnPropertyDescriptor(Event.prototype, "type").get);

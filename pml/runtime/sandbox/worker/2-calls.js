@@ -97,15 +97,31 @@ function makeTool(server, tool, site) {
 /** `then` and symbols are no tools, so that proxies can be awaited and printed. */
 const isToolName = (key) => typeof key === "string" && key !== "then" && key !== "toJSON";
 
-function makeServer(server) {
+const serversOf = new WeakMap();
+
+function makeServer(server, site = WITHOUT_SITE) {
   const get = (_target, key) => {
     if (!isToolName(key)) return undefined;
     const mark = lastIndexOf(key, SITE_MARK);
-    if (mark < 0) return makeTool(server, key, WITHOUT_SITE);
+    if (mark < 0) return makeTool(server, key, site);
     return makeTool(server, slice(key, 0, mark), slice(key, mark + 1));
   };
-  return new NativeProxy(freeze({ __proto__: null }), { __proto__: null, get });
+  const proxy = new NativeProxy(freeze({ __proto__: null }), { __proto__: null, get });
+  mapSet(serversOf, proxy, server);
+  return proxy;
 }
+
+/** The server as seen from a site; anything else as it is. */
+function atServer(site, value) {
+  const server = typeof value === "object" && value !== null ? mapGet(serversOf, value) : undefined;
+  return server === undefined ? value : makeServer(server, site);
+}
+
+const makeRoot = (site) =>
+  new NativeProxy(freeze({ __proto__: null }), {
+    __proto__: null,
+    get: (_target, key) => (isToolName(key) ? atServer(site, mcp[key]) : undefined),
+  });
 
 const servers = { __proto__: null };
 const mcp = new NativeProxy(freeze({ __proto__: null }), {

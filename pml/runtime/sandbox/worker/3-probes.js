@@ -1,6 +1,18 @@
 // Probes: what the spliced code calls.
 
 const openSwitches = { __proto__: null };
+const asked = { __proto__: null };
+const skipped = { __proto__: null };
+
+/** What `...` makes no argument of, whatever the program did to arrays. */
+const nothing = freeze({
+  __proto__: null,
+  [symbolIterator]: () => ({ __proto__: null, next: () => ({ __proto__: null, done: true }) }),
+});
+
+const skip = (site) => {
+  if (site !== undefined) skipped[site] = true;
+};
 
 /** What one place tells of itself before it falls silent but for outcomes that are new there. */
 const TOLD_PER_SITE = 1000;
@@ -30,8 +42,34 @@ const makeProbes = (lifted, values = parse(lifted)) =>
       decided(site, value ? "true" : "false");
       return value;
     },
-    present(site, value) {
-      decided(site, value === null || value === undefined ? "false" : "true");
+    /** `next` is the probe after it in an optional chain, which is skipped with it. */
+    present(site, value, next) {
+      const absent = value === null || value === undefined;
+      if (skipped[site]) skipped[site] = false;
+      else decided(site, absent ? "false" : "true");
+      if (absent) skip(next);
+      return value;
+    },
+    second: (_first, value) => value,
+    /** A member is about to be read: then `went` or `enter` follows at once, else `passed`. */
+    ask(site, value) {
+      asked[site] = true;
+      return value;
+    },
+    went(site, outcome) {
+      asked[site] = false;
+      decided(site, outcome);
+    },
+    enter(site) {
+      asked[site] = false;
+      decided(site, "true");
+      return nothing;
+    },
+    passed(site, value, outcome, next) {
+      if (!asked[site]) return value;
+      asked[site] = false;
+      decided(site, outcome);
+      skip(next);
       return value;
     },
     choose(site, value) {
@@ -59,6 +97,8 @@ const makeProbes = (lifted, values = parse(lifted)) =>
       const tool = typeof value === "function" ? mapGet(toolsOf, value) : undefined;
       return tool === undefined ? value : makeTool(tool.server, tool.tool, site);
     },
+    /** What may be a server, or `mcp`: then its tools are called at the site. */
+    owner: (site, object) => (object === mcp ? makeRoot(site) : atServer(site, object)),
     atMember(site, object, key) {
       const value = object[key];
       if (typeof value !== "function") return value;
