@@ -12,8 +12,10 @@ from pml.cli.terminal import note, result, result_json, width
 
 if TYPE_CHECKING:
     from pml.domain.capability import Capability
+    from pml.domain.plan import Plan
     from pml.domain.program import Program
     from pml.domain.response import ExecuteRequest, ExecuteResponse
+    from pml.domain.structure import StaticStructure
     from pml.serve.compose import Workbench
 
 STDIN = Path("-")
@@ -34,6 +36,7 @@ def register(app: typer.Typer) -> None:
         **example(
             "pml analyse notes.ts",
             "pml analyse notes.ts --config mcp.json --json | jq .nodes",
+            'pml analyse notes.ts --plan --args \'{"path": "notes.txt"}\'',
         )
     )(analyse)
 
@@ -196,10 +199,18 @@ def _read_dag(path: Path) -> Any:  # noqa: ANN401  # ExplicitDag, whose import w
 
 
 def analyse(
+    *,
     code_file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The program; - reads it from stdin.")
     ],
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show it as the plan that a person is asked to approve.")
+    ] = False,
+    args: Annotated[
+        str, typer.Option(metavar="JSON", help="The program's `args`, for the plan.")
+    ] = "{}",
     config: Config = None,
+    permissions: Permissions = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -209,45 +220,80 @@ def analyse(
     """
     from pml.cli.exits import ExitCode
     from pml.cli.render_diagnostics import render_diagnostics
-    from pml.cli.render_structure import render_structure
 
-    source = read_source(code_file)
-    settings = configured(config=config, data_dir=data_dir)
+    source, given = read_source(code_file), _json_object(args)
+    settings = configured(config=config, permissions=permissions, data_dir=data_dir)
     if settings.config is None:
-        program = _taken_at_its_word(source)
+        program, planned = _taken_at_its_word(source, given, settings.permissions)
     else:
-        program = run(_checked(source, settings.config, data_dir))
+        program, planned = run(_planned(source, given, settings.config, permissions, data_dir))
     found = render_diagnostics(
         program.diagnostics, source, name=shown_name(code_file), width=width()
     )
     if found:
         note(found)
-    if as_json:
+    if planned is not None:
+        _show(planned if plan else program.structure, as_json=as_json)
+    elif as_json:
         result_json(program.structure)
-    elif not program.errors:
-        result(render_structure(program.structure, width=width()))
     raise typer.Exit(ExitCode.FAILED if program.errors else ExitCode.OK)
 
 
-def _taken_at_its_word(source: str) -> "Program":
+def _show(shown: "Plan | StaticStructure", *, as_json: bool) -> None:
+    from pml.analysis.plan_text import plan_text
+    from pml.cli.render_structure import render_structure
+    from pml.domain.plan import Plan
+
+    if as_json:
+        result_json(shown)
+    elif isinstance(shown, Plan):
+        result(plan_text(shown, width=width()))
+    else:
+        result(render_structure(shown, width=width()))
+
+
+def _taken_at_its_word(
+    source: str, args: dict[str, Any], permissions: Path | None
+) -> "tuple[Program, Plan | None]":
     """The program, with every tool that it names believed to exist."""
     from pml.analysis.analyse import analyse as understand
+    from pml.analysis.parameters import bind
+    from pml.analysis.plan import plan_of
     from pml.domain.tools import Catalog, Tool
+    from pml.loop.nested import permissions_of
+    from pml.runtime.permissions import load_permissions
 
-    named = understand(source, Catalog({})).structure.tools()
     servers: dict[str, list[Tool]] = {}
-    for tool_id in named:
+    for tool_id in understand(source, Catalog({})).structure.tools():
         server, _, name = tool_id.partition(":")
         servers.setdefault(server, []).append(Tool(server=server, name=name))
-    return understand(source, Catalog(servers))
+    catalog = Catalog(servers)
+    program = understand(source, catalog)
+    if program.errors:
+        return program, None
+    judge = load_permissions(permissions)
+    plan = plan_of(
+        program.structure,
+        source_hash=program.source_hash(),
+        arguments=bind(program, args)[0],
+        tools=permissions_of(program.structure, {}, catalog, judge),
+        callees={},
+    )
+    return program, plan
 
 
-async def _checked(source: str, config: Path, data_dir: Path | None) -> "Program":
+async def _planned(
+    source: str,
+    args: dict[str, Any],
+    config: Path,
+    permissions: Path | None,
+    data_dir: Path | None,
+) -> "tuple[Program, Plan | None]":
     """The program against what its servers offer; one that fails is named on stderr."""
-    async with opened(config=config, data_dir=data_dir) as bench:
-        program = await bench.act.analyse(source)
+    async with opened(config=config, permissions=permissions, data_dir=data_dir) as bench:
+        found = await bench.act.plan(source, args)
         _tell_failures(bench)
-        return program
+        return found
 
 
 def _tell_failures(bench: "Workbench") -> None:

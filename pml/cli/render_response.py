@@ -5,6 +5,7 @@ import shlex
 import textwrap
 from collections.abc import Sequence
 
+from pml.analysis.plan_text import plan_text
 from pml.cli.render_diagnostics import render_diagnostics
 from pml.cli.render_found import NOTHING_GIVEN, Given, render_suggestions
 from pml.cli.table import duration, table
@@ -31,6 +32,7 @@ def render_response(
         _error(response, name),
         render_diagnostics(response.diagnostics, source, name=name, width=width),
         render_approvals(response, width=width),
+        _plan(response, width),
         _suggestions(response, given, width),
         _tasks("calls", [task for task in response.tasks if task not in response.in_doubt], width),
         _tasks(IN_DOUBT, response.in_doubt, width),
@@ -63,6 +65,12 @@ def _error(response: ExecuteResponse, name: str) -> str:
         return ""  # what follows says it better
     where = f"{name}:{error.line}: " if error.line is not None else ""
     return f"{where}error: {error.message} [{error.code}]"
+
+
+def _plan(response: ExecuteResponse, width: int) -> str:
+    if response.plan is None:
+        return ""
+    return f"What would run, as a whole:\n\n{plan_text(response.plan, width=width)}"
 
 
 def render_approvals(response: ExecuteResponse, *, width: int) -> str:

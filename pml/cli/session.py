@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from pml.cli.exits import ExitCode
-from pml.cli.terminal import note, visible
+from pml.cli.terminal import note
+from pml.domain.visible import visible
 
 if TYPE_CHECKING:
     from pml.domain.events import Event

@@ -5,22 +5,14 @@ control characters: none passes here but line ends and tabs.  JSON has them esca
 """
 
 import os
-import re
 import shutil
 import sys
 
 from pml.domain.record import encode
+from pml.domain.visible import visible
 
 MAX_WIDTH = 120
 """Wider lines are hard to read, whatever the terminal allows."""
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""C0, DEL and C1, what turns the direction of text, and halves of characters."""
-
-
-def visible(text: str) -> str:
-    r"""The text with its control characters as JSON writes them, such as ``\u001b``."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def width() -> int:

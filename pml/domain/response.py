@@ -7,6 +7,7 @@ import msgspec
 from pml.domain.dag import ExplicitDag
 from pml.domain.discovery import Discovered
 from pml.domain.permissions import Permission
+from pml.domain.plan import Plan
 from pml.domain.program import Diagnostic
 from pml.domain.record import Count, Duration, Ordinal, Record
 
@@ -107,6 +108,8 @@ class ExecuteResponse(Record, frozen=True, kw_only=True):
     """Writes whose outcome nobody knows."""
     approvals: tuple[Permission, ...] = ()
     """What a person has to agree to."""
+    plan: Plan | None = None
+    """All that would happen, of a run that waits for that person (HIL-2)."""
     checkpoint_id: str | None = None
     """Of a run that waits after a layer (EX-5); what `pml_continue` names."""
     pending_layer: Count | None = None

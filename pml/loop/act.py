@@ -4,16 +4,20 @@ Everything that can refuse a program refuses it before the sandbox has it; every
 happens after that is in the log first.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import msgspec
 import structlog
 
-from pml.analysis.parameters import bind_capability
+from pml.analysis.parameters import bind, bind_capability
+from pml.analysis.plan import plan_of
 from pml.domain.capability import Capability
 from pml.domain.limits import Limits
 from pml.domain.permissions import ApprovalMode, Permission
+from pml.domain.plan import Plan
 from pml.domain.program import Program
 from pml.domain.record import JsonText, encode
 from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse, Suggestions
@@ -98,6 +102,30 @@ class Act(Means):
         """
         return (await examine(source, library=self.library, limits=self.limits)).program
 
+    async def plan(self, source: str, args: Mapping[str, Any]) -> tuple[Program, Plan | None]:
+        """What the program would do with these arguments; None if it is refused (HIL-2).
+
+        An argument without a value stays open in the plan.
+
+        Raises:
+            StoreError: the database is lost.
+        """
+        found = await examine(source, library=self.library, limits=self.limits)
+        program = found.program
+        if program.errors:
+            return program, None
+        permissions = permissions_of(
+            program.structure, found.callees, found.catalog, self.permissions
+        )
+        plan = plan_of(
+            program.structure,
+            source_hash=program.source_hash(),
+            arguments=bind(program, args)[0],
+            tools=permissions,
+            callees=found.callees,
+        )
+        return program, plan
+
     async def _execute(self, request: ExecuteRequest, asked: _Asked) -> ExecuteResponse:
         if request.code is not None or request.dag is not None:
             prepared = await prepare(request, library=self.library, limits=self.limits)
@@ -117,7 +145,8 @@ class Act(Means):
 
     async def _run(self, prepared: Prepared, asked: _Asked) -> ExecuteResponse:
         """Run what may run, or ask first."""
-        approvals = self._approvals(prepared)
+        permissions = self._permissions_of(prepared)
+        approvals = tuple(p for p in permissions if p.approval_mode is ApprovalMode.HIL)
         capability = prepared.capability
         now_ms = self.entropy.now_ms()
         if prepared.new is not None:
@@ -145,7 +174,7 @@ class Act(Means):
         )
         if approvals:
             await self.store.runs.create(run, under_way.kept)
-            return under_way.ask(approvals)
+            return under_way.ask(approvals, prepared.plan(permissions))
         response = await under_way.run_program()
         self.library.outdated()
         return response
@@ -161,12 +190,11 @@ class Act(Means):
             literals=prepared.literals,
         )
 
-    def _approvals(self, prepared: Prepared) -> tuple[Permission, ...]:
-        """What a person has to agree to before anything runs (HIL-1)."""
-        permissions = permissions_of(
+    def _permissions_of(self, prepared: Prepared) -> tuple[Permission, ...]:
+        """What holds for everything that may be called (HIL-1)."""
+        return permissions_of(
             prepared.structure, prepared.callees, prepared.catalog, self.permissions
         )
-        return tuple(p for p in permissions if p.approval_mode is ApprovalMode.HIL)
 
     async def _run_nested(
         self, capability: Capability, arguments: JsonText, *, parent: Run, asked: _Asked

@@ -18,6 +18,7 @@ from pml.analysis.analyse import Reading, read, understand
 from pml.analysis.dag import compile_dag
 from pml.analysis.kept import new_capability
 from pml.analysis.parameters import Bound, bind
+from pml.analysis.plan import plan_of
 from pml.domain.capability import (
     Capability,
     CapabilityParameter,
@@ -27,6 +28,8 @@ from pml.domain.capability import (
 )
 from pml.domain.json_text import flaw
 from pml.domain.limits import Limits
+from pml.domain.permissions import Permission
+from pml.domain.plan import Plan
 from pml.domain.program import Diagnostic, Program, Severity
 from pml.domain.record import JsonText, encode
 from pml.domain.response import ExecuteError, ExecuteRequest
@@ -64,6 +67,16 @@ class Prepared:
     def source_hash(self) -> str:
         """SHA-256 of the source: what approvals bind to (design, section 5, rule 12)."""
         return hashlib.sha256(self.source.encode()).hexdigest()
+
+    def plan(self, permissions: Iterable[Permission]) -> Plan:
+        """What a person is asked to agree to, if anyone is (HIL-2)."""
+        return plan_of(
+            self.structure,
+            source_hash=self.source_hash(),
+            arguments={**self.arguments, **self.lifted},
+            tools=permissions,
+            callees=self.callees,
+        )
 
     def given(self) -> JsonText:
         """All arguments as one JSON object, literals of the code included."""

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+import msgspec
 import structlog
 
 from pml.domain import events
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.permissions import Permission
+from pml.domain.plan import Plan
 from pml.domain.response import ExecuteResponse
 from pml.domain.run import Run, RunProgram, RunState
 from pml.domain.structure import ANY_TOOL, StaticStructure
@@ -79,7 +81,7 @@ class RunUnderWay:
         """What analysis said of the program."""
         return self.prepared.structure
 
-    def ask(self, approvals: tuple[Permission, ...]) -> ExecuteResponse:
+    def ask(self, approvals: tuple[Permission, ...], plan: Plan) -> ExecuteResponse:
         """Nothing runs until a person agrees."""
         tools = tuple(permission.tool for permission in approvals)
         self.emit(
@@ -88,7 +90,8 @@ class RunUnderWay:
         ending = Ending(
             state=RunState.APPROVAL_REQUIRED, approvals=approvals, error=approval_error(approvals)
         )
-        return self._answer(ending, self._trace(ending, Ledger()), 0.0, ())
+        response = self._answer(ending, self._trace(ending, Ledger()), 0.0, ())
+        return msgspec.structs.replace(response, plan=plan)
 
     async def run_program(self) -> ExecuteResponse:
         """Hand the program to a sandbox and see it through."""

@@ -91,12 +91,14 @@ class Permissions:
         )
 
 
-def load_permissions(path: Path) -> Permissions:
-    """Read ``permissions.yaml``.
+def load_permissions(path: Path | None) -> Permissions:
+    """Read ``permissions.yaml``; without one everything needs approval.
 
     Raises:
         ConfigError: unreadable, malformed, or a key or value that is none; names the line.
     """
+    if path is None:
+        return Permissions.none()
     text = read_yaml(path)
     top = text.mapping(text.value)
     text.known_keys(top, _FILE_KEYS)

@@ -234,7 +234,4 @@ def load_configuration(settings: Settings) -> tuple[tuple[ServerConfig, ...], Pe
         ConfigError: one of them cannot be used; says file, line and what was expected.
     """
     configs = load_servers(settings.config, os.environ) if settings.config else ()
-    permissions = (
-        load_permissions(settings.permissions) if settings.permissions else Permissions.none()
-    )
-    return configs, permissions
+    return configs, load_permissions(settings.permissions)

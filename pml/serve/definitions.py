@@ -174,8 +174,8 @@ def _execute(limits: Limits) -> Tool:
             "nothing runs. A capability's exact name as the intent means that one for sure. "
             f"Of a result above {limits.answer_bytes:,} bytes of JSON you get resultPreview and "
             f"resultChars instead: read it with {GET_TASK_RESULT}. status approval_required means "
-            "that a person has to allow a tool first; in_doubt means that a write may or may not "
-            "have happened: check before you repeat it."
+            "that a person has to allow a tool first, plan says what would run; in_doubt means "
+            "that a write may or may not have happened: check before you repeat it."
         ),
         input_schema=_closed(properties, "intent"),
         output_schema=_open(
@@ -193,6 +193,7 @@ def _execute(limits: Limits) -> Tool:
             tool_failures=_OBJECTS,
             inDoubt=_OBJECTS,
             approvals=_OBJECTS,
+            plan=_OBJECT,
             suggestions=_OBJECT,
             diagnostics=_OBJECTS,
             warnings=_STRINGS,

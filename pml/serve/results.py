@@ -50,7 +50,17 @@ def executed(response: ExecuteResponse, limits: Limits) -> Answer:
 
 
 def _fitting(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:
-    """The response with the beginning of its result, if the whole is too large for a model."""
+    """The response with the beginning of its result, if the whole is too large for a model.
+
+    A plan that is too large is left out: half a plan is nothing to decide by.
+    """
+    if response.plan is not None and len(encode(response.plan)) > limits.answer_bytes:
+        warning = (
+            "the plan is too large for this answer: `pml analyse FILE --plan` shows it, or split "
+            "the program"
+        )
+        warnings = (*response.warnings, warning)
+        response = msgspec.structs.replace(response, plan=None, warnings=warnings)
     if response.result is UNSET:
         return response
     if len(encode(response.result)) <= limits.answer_bytes:

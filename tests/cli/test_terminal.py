@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pml.cli.terminal import note, result, visible
+from pml.cli.terminal import note, result
+from pml.domain.visible import visible
 from tests.cli.conftest import RunPml
 
 TITLE = "\x1b]0;title\x07"
