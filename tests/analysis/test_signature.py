@@ -4,6 +4,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,9 +22,10 @@ TYPES: dict[str, tuple[Any, str]] = {
     "const": ({"const": "x"}, '"x"'),
     "array": ({"type": "array", "items": {"type": ["string", "number"]}}, "(string | number)[]"),
     "array of anything": ({"type": "array"}, "unknown[]"),
-    "tuple": ({"prefixItems": [{"type": "string"}, {}], "items": False}, "[string, unknown]"),
-    "tuple of draft 7": ({"items": [{"type": "string"}], "additionalItems": {"type": "number"}}, "[string, ...number[]]"),
-    "open tuple": ({"type": "array", "prefixItems": [{"type": "string"}]}, "[string, ...unknown[]]"),
+    "tuple": ({"prefixItems": [{"type": "string"}, {}], "items": False}, "[string?, unknown?]"),
+    "whole tuple": ({"prefixItems": [{"type": "string"}, {}], "items": False, "minItems": 2}, "[string, unknown]"),
+    "tuple of draft 7": ({"items": [{"type": "string"}], "additionalItems": {"type": "number"}}, "[string?, ...number[]]"),
+    "open tuple": ({"type": "array", "prefixItems": [{"type": "string"}]}, "[string?, ...unknown[]]"),
     "record": ({"type": "object", "additionalProperties": {"type": "number"}}, "Record<string, number>"),
     "patterns": ({"type": "object", "patternProperties": {"^a": {"type": "number"}}}, "Record<string, number>"),
     "nothing": ({"type": "object", "additionalProperties": False}, "Record<string, never>"),
@@ -87,6 +89,15 @@ def test_a_result_that_the_sdk_wrapped_is_unwrapped() -> None:
         "x-fastmcp-wrap-result": True,
     }
     assert signature(tool(None, wrapped)).endswith("): Promise<string[]>")
+
+
+def test_what_was_learned_of_results_is_marked() -> None:
+    """SA-10: no server promised it."""
+    seen = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    learned = msgspec.structs.replace(tool(), observed_schema=seen)
+    assert signature(learned).endswith("): Promise<{ n: number } /* observed */>")
+    declared = msgspec.structs.replace(learned, output_schema={"type": "object"})
+    assert signature(declared).endswith("): Promise<Record<string, unknown>>")
 
 
 @pytest.mark.parametrize(
