@@ -97,7 +97,7 @@ def report_refused(source: Source, scopes: Scopes, report: Reporter) -> None:
     for node in scopes.doubled:
         message = f"{source.text(node)!r} is declared twice in one scope"
         report.error(node, "syntax", message)
-    _report_names(scopes, report)
+    _report_names(source, scopes, report)
 
 
 def _is_free(source: Source, scopes: Scopes, node: Syntax, names: set[str]) -> bool:
@@ -105,30 +105,23 @@ def _is_free(source: Source, scopes: Scopes, node: Syntax, names: set[str]) -> b
     return node.kind == "identifier" and scopes.binding(node) is None and source.text(node) in names
 
 
-def _report_names(scopes: Scopes, report: Reporter) -> None:
-    for table in scopes.tables.values():
-        for name in sorted(RESERVED & set(table)):
+def _report_names(source: Source, scopes: Scopes, report: Reporter) -> None:
+    """Names that are PML's: `SHIM` everywhere, the others where the program itself has them."""
+    for scope, table in scopes.tables.items():
+        for name in sorted((RESERVED if scope is source.root else {SHIM}) & set(table)):
             message = f"{name!r} is what PML gives to every program: use another name"
             report.error(table[name].node, "reserved-name", message)
     for node in scopes.free.get(SHIM, ()):
         report.error(node, "reserved-name", f"{SHIM!r} is PML's own: use another name")
-    for name in sorted(RESERVED - {SHIM}):
-        for node in scopes.free.get(name, ()):
-            if (
-                node.parent is not None
-                and node.parent.get("left") is node
-                and _assigns(node.parent)
-            ):
-                report.error(node, "reserved-name", f"{name!r} cannot be assigned")
+    for node in scopes.assigned_free:
+        name = source.name(node)
+        if name in RESERVED - {SHIM}:
+            report.error(node, "reserved-name", f"{name!r} cannot be assigned: use another name")
     for name, reason in ABSENT.items():
         for node in scopes.free.get(name, ()):
             if node.parent is None or "typeof" not in node.parent.tokens:
                 message = f"{name!r} does not exist in the sandbox: {reason}"
                 report.error(node, "not-in-sandbox", message)
-
-
-def _assigns(node: Syntax) -> bool:
-    return node.kind in {"assignment_expression", "augmented_assignment_expression"}
 
 
 def report_calls(

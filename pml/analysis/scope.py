@@ -51,10 +51,10 @@ class Binding:
     @property
     def function(self) -> Syntax | None:
         """The function that the name always stands for, if it does."""
-        strong = [d for d in self.definitions if not d.weak]
-        if len(strong) != 1 or strong[0].path:
+        whole = [d for d in self.definitions if not (d.weak and d.path)]
+        if len(whole) != 1 or whole[0].path or whole[0].weak:
             return None
-        value = bare(strong[0].value)
+        value = bare(whole[0].value)
         return value if value.kind in FUNCTIONS else None
 
 
@@ -92,6 +92,8 @@ class Scopes:
         self.free: dict[str, list[Syntax]] = {}
         self.doubled: list[Syntax] = []
         """Names declared a second time by ``let``, ``const`` or ``class`` in one scope."""
+        self.assigned_free: list[Syntax] = []
+        """Names that are assigned and that nothing declares."""
         self._declare_all()
         self._assign_all()
         self._resolve_all()
@@ -103,6 +105,9 @@ class Scopes:
             if table is not None and name in table:
                 return table[name]
         return None
+
+    def _is_bound(self, name: Syntax) -> bool:
+        return self.lookup(self.source.name(name), name) is not None
 
     def binding(self, node: Syntax) -> Binding | None:
         """What an identifier refers to; None if it is free."""
@@ -214,6 +219,14 @@ class Scopes:
         for node in self.source.of_kinds("for_in_statement"):
             if node["left"] not in self.targets:
                 self._assign(node["left"], node["right"], _element(node), node, weak=False)
+        for node in self.source.of_kinds("update_expression"):
+            base, partial = _assigned_base(node["argument"])
+            if (
+                base is not None
+                and not partial
+                and self.lookup(self.source.name(base), base) is None
+            ):
+                self.assigned_free.append(base)
         for node in self.source.of_kinds("call_expression"):
             self._add_elements(node)
 
@@ -226,6 +239,7 @@ class Scopes:
                 continue
             binding = self.lookup(self.source.name(base), base)
             if binding is None:
+                self.assigned_free += [] if partial else [base]
                 continue
             if not partial:
                 self.targets[base] = binding
@@ -274,7 +288,13 @@ def parameters(function: Syntax) -> list[tuple[int, Syntax]]:
         return [(0, single)]
     listed = function.get("parameters")
     children = [] if listed is None else listed.children
-    return [(index, child) for index, child in enumerate(children)]
+    return list(enumerate(child for child in children if not _is_this(child)))
+
+
+def _is_this(parameter: Syntax) -> bool:
+    """``this: T``, which is only a type."""
+    pattern = parameter.get("pattern")
+    return pattern is not None and pattern.kind == "this"
 
 
 def pattern_names(source: Source, pattern: Syntax) -> Iterator[tuple[Syntax, Path, Syntax | None]]:

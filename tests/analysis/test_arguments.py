@@ -101,7 +101,7 @@ FOUND = {
     "in types, strings and comments": ("let x: typeof mcp.s.a; 'mcp.s.a()' /* mcp.s.a() */", []),
     "unknown tool": ("mcp.s[t]()", ["*"]),
     "unknown server": ("const s = mcp[x]; s.read()", ["*"]),
-    "name with two meanings": ("let f = mcp.s.a; if (c) f = mcp.s.b; f()", ["*"]),
+    "name with two meanings": ("let f = mcp.s.a; if (c) f = mcp.s.b; f()", ["s:a", "s:b"]),
 }
 
 
@@ -115,7 +115,7 @@ def test_calls_are_found_behind_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["f(mcp)", "return Object.keys(mcp)", "const o = { s: mcp.s }; g(o)", "[mcp.s]"]
+    "source", ["f(mcp)", "return Object.keys(mcp)", "const o = { s: mcp.s }; g(o)", "g([mcp.s])"]
 )
 def test_a_server_that_escapes_makes_the_structure_incomplete(source: str) -> None:
     """SA-5: such code needs approval."""

@@ -21,5 +21,5 @@ SNIPPETS = {
     for name, source in _read().items()
 }
 
-REFUSED = {"null argument": "bad-argument", "shadowed mcp": "reserved-name"}
+REFUSED = {"null argument": "bad-argument"}
 """Programs that run natively and that PML refuses before it runs them, and the diagnostic."""
