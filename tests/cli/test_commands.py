@@ -1,5 +1,6 @@
 """The commands as users run them: stdout, stderr and exit code of real processes (OP-2, OP-5)."""
 
+import hashlib
 import json
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 
 from pml.cli.exits import ExitCode
 from pml.cli.ports import DEFAULT_PORT
+from pml.domain.plan import Plan
 from pml.domain.record import decode
 from pml.domain.response import ExecuteResponse
 from pml.domain.run import Run, RunState
@@ -109,7 +111,29 @@ def test_a_tool_without_permission_needs_approval_and_nothing_runs(
 
     assert done.returncode == ExitCode.APPROVAL_REQUIRED
     assert "fixture:write" in done.stdout
+    assert "n2 fixture:write (line 2)" in done.stdout
     assert calls(workspace) == 0
+
+
+def test_a_plan_is_shown_with_the_permissions_in_force_and_nothing_runs(
+    pml: RunPml, workspace: Path
+) -> None:
+    source = "if (args.loud) await mcp.fixture.write({ text: args.text });"
+    done = pml("analyse", "-", "--plan", "--args", '{"text": "x"}', stdin=source)
+
+    assert done.returncode == ExitCode.OK
+    assert "fixture:write: write, full, needs approval" in done.stdout
+    assert "if args.loud is true" in done.stdout
+    assert 'text = "x"' in done.stdout
+    assert calls(workspace) == 0
+
+
+def test_a_plan_as_json_is_bound_to_the_source_as_sent(pml: RunPml) -> None:
+    source = "// as sent\nawait mcp.fixture.echo({ text: 'x' });"
+    done = pml("analyse", "-", "--plan", "--json", stdin=source)
+
+    plan = decode(Plan, done.stdout)
+    assert plan.program.source_hash == hashlib.sha256(source.encode()).hexdigest()
 
 
 def test_an_unanswered_write_ends_in_doubt(pml: RunPml) -> None:

@@ -126,6 +126,9 @@ async def test_nothing_runs_before_a_person_has_agreed(act: Act, outside: Outsid
     answer = await run(act, "await mcp.fs.read({}); await mcp.fs.write({});")
     assert answer.status == "approval_required"
     assert [permission.tool for permission in answer.approvals] == ["fs:write"]
+    assert answer.plan is not None
+    assert [call.tool for call in answer.plan.program.calls] == ["fs:read", "fs:write"]
+    assert [permission.tool for permission in answer.plan.tools] == ["fs:read", "fs:write"]
     assert outside.requests == []
     assert answer.workflow_id is not None
     assert (await act.store.runs.get(answer.workflow_id)).state is RunState.APPROVAL_REQUIRED

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from pml.domain.limits import Limits
+from pml.domain.plan import Plan, PlannedProgram
 from pml.domain.record import encode
 from pml.domain.response import ExecuteResponse
 from pml.serve.definitions import tool_definitions
@@ -51,3 +52,17 @@ def test_a_result_is_there_whole_or_with_its_beginning_and_where_to_read_it(
 def test_without_a_result_there_is_nothing_to_shorten() -> None:
     response = ExecuteResponse(status="error")
     assert executed(response, LIMITS).record is response
+
+
+@given(st.text("a\U0001f600", max_size=2_000))
+def test_a_plan_is_there_whole_or_not_at_all(value: str) -> None:
+    program = PlannedProgram(source_hash="0" * 64)
+    plan = Plan(program=program, arguments={"text": value})
+    answer = executed(ExecuteResponse(status="approval_required", plan=plan), LIMITS)
+    assert isinstance(answer.record, ExecuteResponse)
+    if len(encode(plan)) <= LIMITS.answer_bytes:
+        assert (answer.record.plan, answer.record.warnings) == (plan, ())
+    else:
+        assert answer.record.plan is None
+        assert "pml analyse FILE --plan" in answer.record.warnings[0]
+    assert not answer.is_error
