@@ -38,6 +38,7 @@ from pml.domain.tools import Tool
 _STEP = "  "
 _CONSTRUCTORS = frozenset({"new", "constructor"})
 """Names that mean something else where a type lists a method."""
+_CAPABILITIES = f"declare const {CAPABILITY_SERVER}: "
 _OBSERVED = "@returns as observed in earlier results; the server declares nothing"
 _BUILT_IN = """\
 // Written by `pml tools --dts`: everything that a program which PML runs can use.
@@ -52,8 +53,7 @@ declare class ToolError extends Error {
   readonly data: any;
 }
 /** Arguments of the run. */
-declare const args: any;
-"""
+declare const args: any;"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +81,15 @@ class Declarations:
         self, servers: Mapping[str, Iterable[Tool]], capabilities: Iterable[Callable] = ()
     ) -> str:
         """All of ``pml.d.ts``."""
-        head = self._objects("mcp", servers)
+        tools = [line for server, each in servers.items() for line in self._server(server, each)]
         known = [
             line
             for capability in sorted(capabilities, key=lambda one: one.name)
             for line in self._capability(capability)
         ]
-        parts = [_BUILT_IN, *self._definitions(), head]
-        body = "\n".join([f"declare const {CAPABILITY_SERVER}: {{", *known, "};"])
-        return "\n".join([*parts, body]) + "\n"
+        types = "\n".join(self._definitions())
+        parts = [_BUILT_IN, types, _block("declare const mcp: ", tools)]
+        return "\n\n".join(filter(None, [*parts, _block(_CAPABILITIES, known)])) + "\n"
 
     def tool(self, tool: Tool) -> str:
         """One tool: the types that it needs, its comment, and its signature in full."""
@@ -101,13 +101,9 @@ class Declarations:
         where = CAPABILITY_SERVER + access(capability.name)
         return "\n".join(self._capability(capability, "", where)).rstrip(";")
 
-    def _objects(self, name: str, servers: Mapping[str, Iterable[Tool]]) -> str:
-        lines = [f"declare const {name}: {{"]
-        for server, tools in servers.items():
-            within = [line for tool in tools for line in self._tool(tool, _STEP * 2)]
-            head = f"{_STEP}readonly {key(server)}: {{"
-            lines += [head, *within, f"{_STEP}}};"] if within else [head + "};"]
-        return "\n".join([*lines, "};"])
+    def _server(self, name: str, tools: Iterable[Tool]) -> list[str]:
+        within = [line for tool in tools for line in self._tool(tool, _STEP * 2)]
+        return [_block(f"{_STEP}readonly {key(name)}: ", within, _STEP)]
 
     def _definitions(self) -> list[str]:
         spelling = self._spelling()
@@ -169,6 +165,10 @@ class Declarations:
             notes = (*notes, f"Default: {quoted(parameter.default)}.")
         made = SchemaTypes(parameter.schema, Detail()).of(parameter.schema)
         return Member(parameter.name, made, not parameter.required, notes=notes)
+
+
+def _block(head: str, within: list[str], indent: str = "") -> str:
+    return "\n".join([head + "{", *within, indent + "};"]) if within else head + "{};"
 
 
 def _method(name: str) -> str:

@@ -6,6 +6,7 @@ on one line for lists that agents read, or over several with comments for editor
 
 import json
 import re
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -182,12 +183,19 @@ class Spelling:
 def comment(notes: Iterable[str], indent: str) -> list[str]:
     """The lines of a JSDoc comment; none where there is nothing to say."""
     text = "\n".join(notes).replace("*/", "*\\/").strip()
-    lines = [_CONTROL.sub(" ", line).rstrip() for line in text.split("\n")]
     if not text:
         return []
+    lines = [part for line in text.split("\n") for part in _wrapped(_CONTROL.sub(" ", line))]
     if len(lines) == 1:
         return [f"{indent}/** {lines[0]} */"]
     return [f"{indent}/**", *(f"{indent} * {line}".rstrip() for line in lines), f"{indent} */"]
+
+
+def _wrapped(line: str) -> list[str]:
+    """The line in parts that fit; what is indented stays as its author wrote it."""
+    if len(line) <= WIDTH or line[:1].isspace():
+        return [line.rstrip()]
+    return textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def quoted(value: object) -> str:

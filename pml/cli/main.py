@@ -20,6 +20,7 @@ from pml.cli import (
     records,
     serve,
     servers,
+    tools,
 )
 from pml.cli.exits import ExitCode, for_error
 from pml.cli.terminal import note
@@ -43,6 +44,7 @@ COMMANDS = (
     capabilities,
     records,
     servers,
+    tools,
     serve,
     client_config,
     doctor,

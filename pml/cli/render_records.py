@@ -46,6 +46,9 @@ def render_tool(tool: Tool, permission: Permission) -> str:
     ]
     if tool.output_schema is not None:
         parts.append("output\n" + json.dumps(tool.output_schema, indent=2, ensure_ascii=False))
+    elif tool.observed_schema is not None:
+        seen = json.dumps(tool.observed_schema, indent=2, ensure_ascii=False)
+        parts.append("output, as observed in results (the server declares nothing)\n" + seen)
     return "\n\n".join(parts)
 
 

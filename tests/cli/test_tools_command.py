@@ -1,0 +1,35 @@
+"""`pml tools`: lists, one tool in full, and declarations for an editor (SA-7, OP-2)."""
+
+import json
+from pathlib import Path
+
+from tests.analysis.deno_check import problems
+from tests.cli.conftest import RunPml
+
+
+def test_declarations_go_to_stdout_and_are_valid(pml: RunPml, tmp_path: Path) -> None:
+    done = pml("tools", "--dts")
+    assert done.returncode == 0, done.stderr
+    assert "declare const mcp: {\n  readonly fixture: {\n" in done.stdout
+    assert "declare class ToolError extends Error {" in done.stdout
+    use = 'const said: string = await mcp.fixture.echo({ text: "a" }) as string; export { said };'
+    assert problems(done.stdout + use, tmp_path) == ""
+    assert "does not exist" in problems(done.stdout + "mcp.fixture.ecco; export {};", tmp_path)
+
+
+def test_declarations_of_a_tool_alone(pml: RunPml) -> None:
+    done = pml("tools", "--dts", "fixture:echo")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("): Promise<") == 1
+
+
+def test_the_tools_of_one_server(pml: RunPml) -> None:
+    every = json.loads(pml("tools", "--json").stdout)
+    assert json.loads(pml("tools", "fixture", "--json").stdout) == every
+    assert json.loads(pml("tools", "fixture:echo", "--json").stdout)["name"] == "echo"
+
+
+def test_a_file_is_either_declarations_or_json(pml: RunPml) -> None:
+    done = pml("tools", "--dts", "--json")
+    assert done.returncode == 2
+    assert "give either --dts or --json" in done.stderr
