@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from pml.analysis.calls import Site
+from pml.analysis.fields.mapping import Side, provided
 from pml.analysis.graph import Graph, Point, Role, Way
-from pml.analysis.schemas import coverage, properties, shared_fields
+from pml.analysis.schemas import coverage, properties
 from pml.domain.structure import SPREAD, Coverage, Edge, EdgeType, Evidence
 from pml.domain.tools import Catalog, Tool
 
@@ -38,20 +39,23 @@ def _covered(tool: Tool | None, fields: set[str]) -> Coverage | None:
 
 
 def schema_edges(graph: Graph, catalog: Catalog, known: set[tuple[str, str]]) -> list[Edge]:
-    """An edge where an earlier call's output has a field that a later one takes.
+    """An edge where an earlier call's result has a field that a later one can take.
 
     ``known`` are the pairs that have a dataflow edge.  Of several calls of one tool only the
-    latest before the consumer provides, so that edges stay few in long programs.
+    latest before the consumer provides: what it returned is newer, and edges stay few in long
+    programs.  Only what a schema says of a result counts, declared or learned; names and
+    descriptions are too little evidence for an edge of a program.
     """
+    matches = _Matches(catalog)
     latest: dict[int, _Latest] = {}
     edges: list[Edge] = []
     for number in graph.forward_order():
         here = latest.pop(number, {})
         point = graph.points[number]
         if point is not None and point.role is Role.TASK:
-            edges += _into(graph, point, here, catalog, known)
+            edges += _into(graph, point, here, matches, known)
             tool = catalog.find(point.label)
-            if tool is not None and properties(tool.output_schema):
+            if tool is not None and properties(tool.result_schema):
                 here = {**here, tool.id: frozenset({number})}
         for arrow in graph.arrows[number]:
             if arrow.way is not Way.BACK:
@@ -59,17 +63,40 @@ def schema_edges(graph: Graph, catalog: Catalog, known: set[tuple[str, str]]) ->
     return edges
 
 
+class _Matches:
+    """What the results of a program's tools cover of each other's input, each found out once."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._sides: dict[str, Side] = {}
+        self._coverages: dict[tuple[str, str], Coverage | None] = {}
+
+    def coverage(self, producer: str, consumer: str) -> Coverage | None:
+        """By ids of tools; None where nothing matches, and for unknown tools."""
+        pair = (producer, consumer)
+        if pair not in self._coverages:
+            self._coverages[pair] = self._found(producer, consumer)
+        return self._coverages[pair]
+
+    def _found(self, producer: str, consumer: str) -> Coverage | None:
+        first, second = self._catalog.find(producer), self._catalog.find(consumer)
+        if first is None or second is None:
+            return None
+        return provided(self._side(first), self._side(second))
+
+    def _side(self, tool: Tool) -> Side:
+        if tool.id not in self._sides:
+            self._sides[tool.id] = Side(tool)
+        return self._sides[tool.id]
+
+
 def _into(
-    graph: Graph, point: Point, latest: _Latest, catalog: Catalog, known: set[tuple[str, str]]
+    graph: Graph, point: Point, latest: _Latest, matches: _Matches, known: set[tuple[str, str]]
 ) -> list[Edge]:
-    consumer = catalog.find(point.label)
-    if consumer is None:
-        return []
     edges: list[Edge] = []
     for tool_id, numbers in latest.items():
-        producer = catalog.find(tool_id)
-        fields = [] if producer is None else shared_fields(producer, consumer)
-        for number in sorted(numbers) if fields else ():
+        covered = matches.coverage(tool_id, point.label)
+        for number in sorted(numbers) if covered else ():
             source = graph.points[number]
             if source is not None and (source.id, point.id) not in known:
                 edges.append(
@@ -77,7 +104,7 @@ def _into(
                         source=source.id,
                         target=point.id,
                         type=EdgeType.PROVIDES,
-                        coverage=coverage(consumer, fields),
+                        coverage=covered,
                         evidence=Evidence.SCHEMA,
                     )
                 )

@@ -1,7 +1,4 @@
-"""What JSON Schemas say about arguments: missing, unknown and wrong ones, and what fits what.
-
-Field matching is by exact name and compatible type: a first cut, see SA-10.
-"""
+"""What JSON Schemas say about arguments: missing, unknown and wrong ones, and how much is given."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -31,16 +28,6 @@ def required(schema: _Schema) -> frozenset[str]:
     )
 
 
-def compatible(produced: object, consumed: object) -> bool:
-    """Whether a value of one schema can be one of the other; unknown types can."""
-    sources, targets = _types(produced), _types(consumed)
-    if not sources or not targets:
-        return True
-    if "integer" in sources and "number" in targets:
-        return True
-    return bool(sources & targets)
-
-
 def _types(schema: object) -> set[str]:
     found = schema.get("type") if isinstance(schema, dict) else None
     names = found if isinstance(found, list) else [found]
@@ -56,13 +43,6 @@ def coverage(consumer: Tool, covered: Collection[str]) -> Coverage | None:
     if not needed & fields:
         return Coverage.OPTIONAL
     return Coverage.STRICT if needed <= fields else Coverage.PARTIAL
-
-
-def shared_fields(producer: Tool, consumer: Tool) -> list[str]:
-    """Names that the producer's output and the consumer's input have in common."""
-    inputs = properties(consumer.input_schema)
-    outputs = properties(producer.output_schema)
-    return [n for n, schema in outputs.items() if n in inputs and compatible(schema, inputs[n])]
 
 
 def violations(

@@ -1,0 +1,1 @@
+"""Which output of a tool can be which input of another, by names, types and nouns (SA-10)."""
