@@ -14,6 +14,7 @@ from pml.cli.terminal import note, result, result_json, width
 
 if TYPE_CHECKING:
     from pml.domain.permissions import Permission
+    from pml.domain.provides import ProvidesEdge
     from pml.domain.tools import Tool
     from pml.serve.compose import Workbench
 
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
             "pml tools files:read_text_file",
             "pml tools files git --json",
             "pml tools --dts > pml.d.ts",
+            "pml tools files:search_files --provides",
         )
     )(tools)
 
@@ -43,6 +45,12 @@ def tools(
         bool,
         typer.Option("--dts", help="TypeScript declarations, for an editor or a type checker."),
     ] = False,
+    provides: Annotated[
+        bool,
+        typer.Option(
+            "--provides", help="Which tools' results can be arguments of which, field by field."
+        ),
+    ] = False,
     config: Config = None,
     permissions: Permissions = None,
     data_dir: DataDir = None,
@@ -51,10 +59,13 @@ def tools(
     """List the tools that programs can call, with what each may do."""
     from pml.cli.render_records import render_tool, render_tools
 
-    if dts and as_json:
-        message = "give either --dts or --json"
+    if dts and (as_json or provides):
+        message = f"give either --dts or {'--json' if as_json else '--provides'}"
         raise typer.BadParameter(message)
     wanted = tuple(names or ())
+    if provides:
+        _show_edges(run(_edges(wanted, config, data_dir)), as_json=as_json)
+        return
     if dts:
         result(run(_declared(wanted, config, data_dir)))
         return
@@ -74,6 +85,28 @@ async def _tools(
     async with opened(config=config, permissions=permissions, data_dir=data_dir) as bench:
         found = await _found(bench, wanted)
         return [(tool, bench.act.permissions.of(tool)) for tool in found]
+
+
+def _show_edges(edges: "Sequence[ProvidesEdge]", *, as_json: bool) -> None:
+    from pml.cli.render_provides import render_provides
+
+    if as_json:
+        result_json(edges)
+    else:
+        result(render_provides(edges, width=width()))
+
+
+async def _edges(
+    wanted: Sequence[str], config: Path | None, data_dir: Path | None
+) -> "list[ProvidesEdge]":
+    """Of all tools, those edges that begin or end at a wanted one."""
+    async with opened(config=config, data_dir=data_dir) as bench:
+        every = await _found(bench, ())
+        ids = {tool.id for tool in (await _found(bench, wanted) if wanted else every)}
+        index = await bench.library.provides()
+        return [
+            edge for edge in index.edges() if not ids.isdisjoint((edge.provider, edge.consumer))
+        ]
 
 
 async def _declared(wanted: Sequence[str], config: Path | None, data_dir: Path | None) -> str:

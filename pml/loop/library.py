@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pml.analysis.analyse import ANY_SERVER
+from pml.analysis.fields.index import ProvidesIndex
 from pml.analysis.parameters import input_schema
 from pml.discovery.index import Entry, Index
 from pml.domain.capability import CAPABILITY_SERVER, Capability, Lifecycle, PastIntent
@@ -72,6 +73,8 @@ class Library:
         self._tool_cards: dict[str, Discovered] = {}
         self._tools: dict[str, Mapping[str, Tool]] = {}
         """Of servers that programs have named."""
+        self._provides: ProvidesIndex | None = None
+        """None until somebody asks: start-up does not pay for it."""
         self._news = 0
         """Changes of tools seen so far: what was read before one may not be remembered after it."""
 
@@ -125,6 +128,8 @@ class Library:
         if tool.server not in self._servers.names:
             return
         self.searched.add(tool.server)
+        if self._provides is not None:
+            self._provides.put(tool)
         changed = self._put(
             Entry(
                 id=tool.id, kind=Found.TOOL, name=f"{tool.server}.{tool.name}", text=tool_text(tool)
@@ -136,6 +141,8 @@ class Library:
 
     def _forget_tool(self, tool_id: str) -> None:
         self.index.remove(Found.TOOL, tool_id)
+        if self._provides is not None:
+            self._provides.remove(tool_id)
         self._doubt(tool_id)
 
     def _doubt(self, tool_id: str) -> None:
@@ -221,6 +228,29 @@ class Library:
         return await asyncio.gather(
             *(self._servers.tools(server) for server in servers), return_exceptions=True
         )
+
+    async def provides(self) -> ProvidesIndex:
+        """Which tools of configured servers can provide for which (SA-10).
+
+        Read from the store when first asked for, then kept in step by every `refresh`.
+
+        Raises:
+            StoreError: the database is lost.
+        """
+        await self.refresh()
+        async with self._lock:  # no change may come in between
+            if self._provides is None:
+                self._provides = await self._read_provides()
+            return self._provides
+
+    async def _read_provides(self) -> ProvidesIndex:
+        index = ProvidesIndex()
+        servers = (await self._store.tool_schemas.catalog(self._servers.names)).servers
+        tools = (tool for listed in servers.values() for tool in listed.values())
+        for count, tool in enumerate(tools):
+            index.put(tool)
+            await _take_turns(count)
+        return index
 
     # Capabilities
 

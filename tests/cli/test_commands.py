@@ -244,6 +244,19 @@ def test_tools_shows_schema_and_permission_of_one(pml: RunPml) -> None:
     assert '"text"' in done.stdout
 
 
+def test_tools_provides_shows_whose_result_can_be_whose_argument(pml: RunPml) -> None:
+    """SA-10, with the tools of epic 10: `stat` knows the encoding that `read` takes."""
+    shown = pml("tools", "fixture:stat", "--provides")
+    (edge,) = json.loads(pml("tools", "fixture:read", "--provides", "--json").stdout)
+
+    assert shown.stdout.splitlines()[1].split() == [
+        *("fixture:stat", "fixture:read", "optional", "encoding", "->", "encoding")
+    ]
+    assert (edge["provider"], edge["consumer"]) == ("fixture:stat", "fixture:read")
+    assert edge["fieldMapping"][0]["toField"] == "encoding"
+    assert pml("tools", "fixture:echo", "--provides", "--json").stdout.strip() == "[]"
+
+
 def test_a_misspelt_tool_is_not_found_but_guessed(pml: RunPml) -> None:
     done = pml("tools", "fixture:ecco")
 

@@ -75,3 +75,49 @@ async def test_what_was_read_before_a_change_is_not_remembered_after_it() -> Non
 
     assert listed.tools["fs"]["read"] == NEW
     assert cards["fs:read"].description == NEW.description
+
+
+FIND = Tool(
+    server="crm",
+    name="find_user",
+    output_schema={"type": "object", "properties": {"user_id": {"type": "string"}}},
+)
+MAIL = Tool(
+    server="mail",
+    name="send",
+    input_schema={"type": "object", "properties": {"user_id": {"type": "string"}}},
+)
+
+
+async def told(library: Library) -> set[tuple[str, str]]:
+    """Who can provide for whom, as the library says."""
+    return {(edge.provider, edge.consumer) for edge in (await library.provides()).edges()}
+
+
+async def test_edges_between_tools_follow_what_the_store_has() -> None:
+    """SA-10: tools added, changed and removed, before and after somebody asked."""
+    outside, store, now = Outside(), memory_store(), iter(range(100))
+    outside.tools_by_server |= {"crm": (FIND,), "mail": (MAIL,)}
+    await store.tool_schemas.replace("crm", (FIND,))
+    library = Library(store, outside, clock=lambda: float(next(now)))
+    await library.refresh()
+
+    assert await told(library) == set()
+    await store.tool_schemas.replace("mail", (MAIL,))
+    assert await told(library) == {(FIND.id, MAIL.id)}
+    takes_nothing = Tool(server="mail", name="send")
+    await store.tool_schemas.replace("mail", (takes_nothing,))
+    assert await told(library) == set()
+    await store.tool_schemas.replace("mail", (MAIL,))
+    assert await told(library) == {(FIND.id, MAIL.id)}
+    await store.tool_schemas.replace("crm", ())
+    assert await told(library) == set()
+
+
+async def test_tools_of_servers_that_are_not_configured_have_no_edges() -> None:
+    outside, store = Outside(), memory_store()
+    outside.tools_by_server |= {"mail": (MAIL,)}
+    await store.tool_schemas.replace("crm", (FIND,))
+    await store.tool_schemas.replace("mail", (MAIL,))
+    library = Library(store, outside, clock=lambda: 0.0)
+    assert await told(library) == set()
