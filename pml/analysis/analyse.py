@@ -193,13 +193,11 @@ def _analyse(names: _Names, text: str, catalog: Catalog) -> Program:
     report = Reporter(source)
     report_early_errors(source, report)
     report_refused(source, scopes, report)
-    live = Live(source, scopes, calls)
+    live = Live(source, scopes, names.functions, calls)
     flow = Statements(
         source=source, scopes=scopes, functions=names.functions, calls=calls, live=live
     )
     end = flow.program()
-    for site in calls.sites:
-        flow.add_unreached(site)
     drawn = draw(flow.graph, kept_points(flow.graph, end), flow.joins)
     ids = {point.site: point.id for point in drawn.points if point.site is not None}
     tracer = Tracer(source, scopes, names.functions, calls)

@@ -1,19 +1,20 @@
 """From the control-flow graph to nodes, edges and layers of the structure (SA-2, SA-3).
 
-Happens-before is drawn in transitive reduction: an edge falls away if another path says the
-same.  A conditional edge says more than that one node precedes another, namely on which
-outcome, so only a path that starts with the same outcome replaces it.
+Every node is preceded by the last nodes that can run before it; `reduction` leaves out what
+follows from other edges.  Conventions: out of the body of a loop leads one edge, from the loop
+to what comes after it, and no edge leads back.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pml.analysis.graph import Graph, Point, Role, Way
+from pml.analysis.graph import Arrow, Graph, Point, Role, Way
+from pml.analysis.later import add_later_calls
+from pml.analysis.reduction import Certainty, Flow, Leaving, reduced
 from pml.domain.structure import Edge, EdgeType
 
 _LETTERS = {Role.TASK: "n", Role.DECISION: "d", Role.FORK: "f", Role.LOOP: "l"}
-_Leaving = tuple[int, EdgeType, str | None]
-"""A node and how it is left: in sequence, on an outcome, or into its body."""
+_CERTAINTY = {Way.PASSES: Certainty.PASSED, Way.LATER: Certainty.LATER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,9 @@ def draw(graph: Graph, kept: set[int], joins: dict[Point, Point]) -> Drawn:
     """Nodes with their ids, control edges between them, call sites by depth."""
     by_number = {n: p for n in kept if (p := graph.points[n]) is not None}
     points = name_points(by_number.values(), joins)
+    add_later_calls(graph)
     order = graph.forward_order()
-    arriving = _arriving(graph, kept, order)
-    edges = _reduced(arriving, [n for n in order if n in kept])
+    edges = reduced(flow(graph, kept, order))
     place = {point: index for index, point in enumerate(points)}
     edges.sort(key=lambda e: (place[by_number[e[1]]], place[by_number[e[0][0]]], e[0][2] or ""))
     drawn = tuple(
@@ -54,61 +55,42 @@ def draw(graph: Graph, kept: set[int], joins: dict[Point, Point]) -> Drawn:
     return Drawn(points, drawn, _layers(graph, by_number, order, place))
 
 
-def _arriving(graph: Graph, kept: set[int], order: list[int]) -> dict[int, set[_Leaving]]:
-    """For every point the nodes that can come last before it, and how they are left."""
-    arriving: dict[int, set[_Leaving]] = {n: set() for n in order}
-    for number in order:
-        point = graph.points[number] if number in kept else None
-        for arrow in graph.arrows[number]:
-            if arrow.way is Way.BACK:
+def flow(graph: Graph, kept: set[int], order: list[int]) -> Flow:
+    """For every node, in topological order, the nodes that can run last before it."""
+    arriving = graph.arriving()
+    return {number: _last_before(arriving, kept, number) for number in order if number in kept}
+
+
+def _last_before(
+    arriving: list[list[tuple[int, Arrow]]], kept: set[int], node: int
+) -> dict[Leaving, Certainty]:
+    """Back from a node to the nodes before it, through the points between them."""
+    found: dict[Leaving, Certainty] = {}
+    seen: set[int] = set()
+    pending: list[list[int]] = [[node], [], []]
+    for certainty in Certainty:
+        while pending[certainty]:
+            point = pending[certainty].pop()
+            if point in seen:
                 continue
-            if point is None:
-                leaves_kept_loop = arrow.way is Way.LEAVES and _loop_is_kept(
-                    graph, arrow.target, kept
-                )
-                if not leaves_kept_loop:
-                    arriving[arrow.target] |= arriving[number]
-            elif arrow.way is Way.CONTAINS:
-                arriving[arrow.target].add((number, EdgeType.CONTAINS, None))
-            elif arrow.outcome is not None:
-                arriving[arrow.target].add((number, EdgeType.CONDITIONAL, arrow.outcome))
-            elif arrow.way is Way.NEXT or not _loop_is_kept(graph, arrow.target, kept):
-                arriving[arrow.target].add((number, EdgeType.SEQUENCE, None))
-    return arriving
+            seen.add(point)
+            for source, arrow in arriving[point]:
+                if arrow.leaves in kept:
+                    continue
+                here = max(certainty, _CERTAINTY.get(arrow.way, Certainty.DIRECT))
+                if source not in kept:
+                    pending[here].append(source)
+                elif found.get(leaving := _leaving(source, arrow), here) >= here:
+                    found[leaving] = here
+    return found
 
 
-def _loop_is_kept(graph: Graph, end: int, kept: set[int]) -> bool:
-    return graph.loop_ends[end] in kept
-
-
-def _reduced(arriving: dict[int, set[_Leaving]], order: list[int]) -> list[tuple[_Leaving, int]]:
-    """The edges that no other path replaces; ``order`` lists nodes, earlier ones first."""
-    bit: dict[_Leaving, int] = {}
-    before: dict[int, int] = {}
-    """For every node, as bits, all ways of leaving nodes that lead to it."""
-    edges: list[tuple[_Leaving, int]] = []
-    for number in order:
-        leavings = arriving[number]
-        through = {leaving: before[leaving[0]] for leaving in leavings}
-        total = 0
-        for leaving, earlier in through.items():
-            total |= earlier | _bits(leaving, bit)
-        before[number] = total
-        for leaving in leavings:
-            mine = _bits(leaving, bit, own=True)
-            if not any(e & mine for other, e in through.items() if other != leaving):
-                edges.append((leaving, number))
-    return edges
-
-
-def _bits(leaving: _Leaving, bit: dict[_Leaving, int], *, own: bool = False) -> int:
-    """The bit of a way of leaving a node; with it, unless ``own``, that of leaving it at all."""
-    number, kind, _outcome = leaving
-    any_way: _Leaving = (number, EdgeType.SEQUENCE, None)
-    found = bit.setdefault(leaving, 1 << len(bit))
-    if own or kind is EdgeType.SEQUENCE or kind is EdgeType.CONTAINS:
-        return found
-    return found | bit.setdefault(any_way, 1 << len(bit))
+def _leaving(source: int, arrow: Arrow) -> Leaving:
+    if arrow.way is Way.CONTAINS:
+        return source, EdgeType.CONTAINS, None
+    if arrow.outcome is not None:
+        return source, EdgeType.CONDITIONAL, arrow.outcome
+    return source, EdgeType.SEQUENCE, None
 
 
 def _layers(

@@ -3,17 +3,29 @@
 from collections.abc import Callable
 from typing import ClassVar
 
-from pml.analysis.functions import method_of, receiver_of
+from pml.analysis.functions import arguments_of, method_of, receiver_of
 from pml.analysis.graph import Form, Point, Role
-from pml.analysis.parallel import Parallel
+from pml.analysis.optional import is_optional
+from pml.analysis.parallel import SCHEDULERS, Parallel
 from pml.analysis.scope import pattern_names
-from pml.analysis.syntax import FUNCTIONS, MEMBERS, Syntax, bare, first_offset
+from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Syntax, bare, first_offset
 from pml.analysis.walk import NOTHING, Running
 
 _SHORT_CIRCUITS = {"&&": "true", "||": "false", "??": "false"}
 """Operators by the outcome on which their right side runs."""
 _ASSIGNING = {"&&=": "true", "||=": "false", "??=": "false"}
 _CHAIN = MEMBERS | {"call_expression"}
+PATTERNS = frozenset({"object_pattern", "array_pattern"})
+_DEFAULTED = frozenset(
+    {
+        "assignment_pattern",
+        "object_assignment_pattern",
+        "required_parameter",
+        "optional_parameter",
+    }
+)
+_TAKES = frozenset({"next", "return", "throw", "toArray"})
+"""Methods of a generator that run it."""
 
 
 class Expressions(Parallel):
@@ -21,26 +33,27 @@ class Expressions(Parallel):
 
     def value(self, node: Syntax | None) -> Running:
         """Build an expression in order of evaluation; the calls its value waits for."""
-        if node is None or node not in self.live:
+        if node is None:
+            return NOTHING
+        if node not in self.live:
+            self.risk(node)
             return NOTHING
         site = self.calls.by_node.get(node)
         if site is not None and site.call is None:
             return self.task(site, Form.VALUE)
-        build = self._BUILDERS.get(node.kind)
-        if build is not None:
+        if (build := self._BUILDERS.get(node.kind)) is not None:
             return build(self, node)
         if node.kind in FUNCTIONS:
-            return self.escaping(node)
-        return self.values(node.children)
+            self.make(node)
+        elif node.kind in CLASSES:
+            self.statement(node)
+        else:
+            return self.values(node.children)
+        return NOTHING
 
     def _name(self, node: Syntax) -> Running:
         binding = self.scopes.binding(node)
-        if binding is None:
-            return NOTHING
-        function = binding.function
-        if function in self.live.functions and function is not None:
-            return self.escaping(function)
-        return self.variables.get(binding, NOTHING)
+        return NOTHING if binding is None else self.variables.get(binding, NOTHING)
 
     def _await(self, node: Syntax) -> Running:
         self.wait(self.values(node.children))
@@ -60,15 +73,64 @@ class Expressions(Parallel):
             if binding is None:
                 self.awaited |= running
             else:
-                self.variables[binding] = self.variables.get(binding, NOTHING) | running
+                held = self.variables.get(binding, NOTHING)
+                self.variables[binding] = self.together(held, running)
 
     def _assignment(self, node: Syntax) -> Running:
-        if bare(node["right"]).kind in FUNCTIONS:
-            return NOTHING
-        self.value(node["left"]) if node["left"].kind in _CHAIN else None
+        left = node["left"]
+        self.value(left) if left.kind in _CHAIN else None
         running = self.value(node["right"])
-        self.assign(node["left"], running)
+        if left.kind in PATTERNS:
+            running = self.iterate(running, node)
+            self.pattern(left)
+        self.assign(left, running)
         return running
+
+    def pattern(self, node: Syntax) -> None:
+        """What taking a value apart evaluates: a default only if there is nothing."""
+        if node not in self.live:
+            self.risk(node)
+            return
+        for child in node.children:
+            if node.kind in _DEFAULTED and child in {node.get("right"), node.get("value")}:
+                self.assign(node.get("left") or node["pattern"], self._default(child))
+            elif child.kind == "computed_property_name":
+                self.value(child)
+            else:
+                self.pattern(child)
+
+    def _default(self, node: Syntax) -> Running:
+        return self.maybe(lambda: self.value(node))
+
+    def _spread(self, node: Syntax) -> Running:
+        return self.iterate(self.values(node.children), node)
+
+    def _yield(self, node: Syntax) -> Running:
+        """A generator hands over a value, and goes on when it is asked for the next."""
+        running = self.values(node.children)
+        if "*" in node.tokens:
+            lazy = [self.lazy[number] for number in sorted(running) if number in self.lazy]
+            for generator in lazy:
+                self.run(generator, node)
+                self.frame.yields += self.built[generator].yields
+            return NOTHING
+        around = self.frame.function
+        if around is not None and "async" in around.tokens:
+            self.wait(running)
+        else:
+            self.frame.running = self.together(self.frame.running, running)
+        self.frame.yields.append(self.position())
+        self.point(None)
+        return NOTHING
+
+    def _new(self, node: Syntax) -> Running:
+        """Make an instance: arguments, then the class's fields and constructor."""
+        self.value(node["constructor"])
+        arguments = arguments_of(node)
+        is_promise = self.source.text(node["constructor"]) == "Promise"
+        if is_promise and arguments and self.is_callback(arguments[0]):
+            return self.promise(node)
+        return self._run_called(node, self.values(arguments))
 
     def _augmented(self, node: Syntax) -> Running:
         operator = next((t for t in node.tokens if t in _ASSIGNING), None)
@@ -124,7 +186,7 @@ class Expressions(Parallel):
         guards = self.live.any_call(arms)
         decision = self.decision(node, Form.TERNARY, node["condition"], guards=guards)
         running = NOTHING
-        ends = []
+        ends: list[int | None] = []
         for outcome, arm in zip(("true", "false"), arms, strict=True):
             self.branch(decision, outcome)
             running |= self.value(arm)
@@ -146,7 +208,7 @@ class Expressions(Parallel):
         decisions: list[int] = []
         for place in range(len(links) - 1, -1, -1):
             link = links[place]
-            if _is_optional(link) and self._guards_rest(link, links[:place]):
+            if is_optional(link) and self._guards_rest(link, links[:place]):
                 decision = self._optional(link)
                 self.branch(decision, "true")
                 decisions.append(decision)
@@ -161,7 +223,7 @@ class Expressions(Parallel):
 
     def _base(self, inner: Syntax, link: Syntax) -> Running:
         """The start of a chain; a helper that is called is not handed on."""
-        if link.kind == "call_expression" and self.functions.known(inner) is not None:
+        if link.kind == "call_expression" and bare(inner).kind in FUNCTIONS:
             return NOTHING
         return self.value(inner)
 
@@ -169,7 +231,7 @@ class Expressions(Parallel):
         if self.calls.handle(_inner(link)) is not None:
             return False  # a server or a tool is always there
         after = [child for one in (link, *outer) for child in one.children[1:]]
-        return self.live.any_call(after) or any(self.functions.called(o) for o in outer)
+        return self.live.any_call(after) or any(self.live.run_by(one) for one in (link, *outer))
 
     def _optional(self, link: Syntax) -> int:
         call = link.kind == "call_expression"
@@ -177,9 +239,12 @@ class Expressions(Parallel):
         return self.decision(link, form, _inner(link), guards=True)
 
     def _link(self, link: Syntax, running: Running) -> Running:
-        if link.kind != "call_expression":
-            return running | self.values(link.children[1:])
-        return self._call(link, running)
+        if link.kind == "call_expression":
+            return self._call(link, running)
+        running |= self.values(link.children[1:])
+        self.risk(link)
+        getters = self.live.run_by(link)
+        return running | self.call_any(getters, link) if getters else running
 
     # Calls
 
@@ -187,24 +252,43 @@ class Expressions(Parallel):
         """A call whose callee has been evaluated; ``running`` is what the callee waits for."""
         site = self.calls.by_node.get(call)
         if site is not None:
-            self.awaited |= self.values([*call["arguments"].children])
+            self.awaited |= self.values(call["arguments"].children)
             return self.task(site, Form.CALL)
         if self.is_combinator(call):
             return self.fork(call)
-        if self.functions.is_array_callback(call) and self.runs_callback(call):
+        if self.runs_callback(call):
             return running | self.loop_callback(call)
-        if self.functions.is_promise_callback(call) and running:
-            return self.then(call, running)
         arguments = call.get("arguments")
+        callbacks = any(self.is_callback(argument) for argument in arguments_of(call))
+        if self.functions.is_promise_callback(call) and (running or callbacks):
+            return self.then(call, running)
+        if callbacks and self.source.text(call["function"]) in SCHEDULERS:
+            return self.later(call)
+        if method_of(self.source, call) in _TAKES:
+            running = self.iterate(running, call)
         if arguments is not None:
             running |= self.values(arguments.children)
+        self.risk(call)
         self._collect(call, running)
-        function = self.functions.called(call)
-        if function is None:
-            function = self.live.methods.get(method_of(self.source, call) or "")
-        if function is None or function not in self.live.functions:
+        return self._run_called(call, running)
+
+    def _run_called(self, call: Syntax, running: Running) -> Running:
+        """The functions that a call may run: its callee's, and those given to unknown code."""
+        functions = self.live.run_by(call)
+        if self.functions.called(call) is None:
+            running = self.iterate(running, call)
+        if not functions:
             return running
-        return running | self.invoke(function, call)
+        if bare(call.get("function") or call).kind == "super":
+            return running | self._super(call)
+        given = {f for argument in arguments_of(call) for f in self.live.given(argument)}
+        running |= self.handed_on([f for f in functions if f in given], call)
+        callees = [f for f in functions if f not in given]
+        return running | self.call_any(callees, call) if callees else running
+
+    def _super(self, call: Syntax) -> Running:
+        found = self.frame.constructs
+        return NOTHING if found is None else self.construct_base(found, call)
 
     def _collect(self, call: Syntax, running: Running) -> None:
         """``calls.push(mcp.a.b())``: the receiver now holds the running call."""
@@ -212,6 +296,9 @@ class Expressions(Parallel):
             self.assign(receiver_of(call), running)
 
     _BUILDERS: ClassVar[dict[str, Callable[["Expressions", Syntax], Running]]] = {
+        "yield_expression": _yield,
+        "new_expression": _new,
+        "spread_element": _spread,
         "identifier": _name,
         "shorthand_property_identifier": _name,
         "await_expression": _await,
@@ -232,7 +319,3 @@ def _inner(link: Syntax) -> Syntax:
     while node.kind == "non_null_expression" and node.children:
         node = node.children[0]
     return node
-
-
-def _is_optional(link: Syntax) -> bool:
-    return "optional_chain" in link.fields or "?." in link.tokens

@@ -7,6 +7,7 @@ and meets again where it is awaited, so a point may have several predecessors th
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from pml.analysis.calls import Site
 from pml.analysis.syntax import Syntax
@@ -17,7 +18,10 @@ class Way(Enum):
 
     NEXT = "next"
     CONTAINS = "into the body of a loop"
-    LEAVES = "out of the body of a loop"
+    THROWN = "to where an exception is caught"
+    CALL = "into a function"
+    PASSES = "past a function that has run before"
+    LATER = "to a function that runs later for the first time on this way"
     BACK = "to what has run before"
 
 
@@ -68,64 +72,140 @@ class Point:
     order: tuple[int, int]
     site: Site | None = None
     guards: bool = False
-    body: tuple[int, int] = (0, 0)
-    """Of a loop: the points made while its body was built, as a range."""
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrow:
-    """One step of control; ``outcome`` where it leaves a decision."""
+class Arrow(NamedTuple):
+    """One step of control; ``outcome`` where it leaves a decision.
+
+    ``leaves`` is the outermost loop whose body the step leaves; -1 if none.
+    """
 
     target: int
     way: Way = Way.NEXT
     outcome: str | None = None
+    leaves: int = -1
 
 
 @dataclass(slots=True)
 class Graph:
     """Points by number, and the arrows that leave each.
 
-    Invariant: without the arrows of way BACK there is no cycle.
+    Once the order is known there is no cycle without the arrows of way BACK.
     """
 
     points: list[Point | None] = field(default_factory=list)
     arrows: list[list[Arrow]] = field(default_factory=list)
-    loop_ends: dict[int, int] = field(default_factory=dict)
-    """The points that loops end at, and the loops."""
+    joins: set[int] = field(default_factory=set)
+    """Points before which everything that leads there has run, not only one of it."""
+    inside: list[int] = field(default_factory=list)
+    """Of every point the loop in whose body it was made, or -1."""
+    passing: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    """Where control goes on after a call, by the point before it and the function's entry."""
+    certain: set[tuple[int, int]] = field(default_factory=set)
+    """Those of them before which the function has surely been called."""
+    repeats: list[tuple[int, int]] = field(default_factory=list)
+    """Those of them that come after an earlier call, which may not have happened."""
+    loop: int = -1
+    """The loop in whose body new points are."""
+    order: list[int] = field(default_factory=list)
 
     def add(self, point: Point | None = None) -> int:
         """A new point; its number."""
         self.points.append(point)
         self.arrows.append([])
+        self.inside.append(self.loop)
         return len(self.points) - 1
 
     def link(
-        self, source: int, target: int, way: Way = Way.NEXT, outcome: str | None = None
+        self,
+        source: int,
+        target: int,
+        way: Way = Way.NEXT,
+        outcome: str | None = None,
+        *,
+        leaves: int = -1,
     ) -> None:
         """An arrow between two points; a second equal one changes nothing."""
-        arrow = Arrow(target, way, outcome)
+        arrow = Arrow(target, way, outcome, leaves)
         if arrow not in self.arrows[source][-4:]:
             self.arrows[source].append(arrow)
 
     def forward_order(self) -> list[int]:
         """All points so that every arrow but the BACK ones leads to a later one."""
-        done: set[int] = set()
-        order: list[int] = []
-        for start in range(len(self.points)):
-            if start in done:
-                continue
-            done.add(start)
-            stack = [(start, iter(self.arrows[start]))]
-            while stack:
-                point, rest = stack[-1]
-                for arrow in rest:
-                    if arrow.way is not Way.BACK and arrow.target not in done:
-                        done.add(arrow.target)
-                        stack.append((arrow.target, iter(self.arrows[arrow.target])))
-                        break
-                else:
-                    order.append(point)
-                    stack.pop()
-        order.reverse()
-        return order
+        if len(self.order) != len(self.points):
+            self.order = depth_first(self)
+        return self.order
+
+    def arriving(self) -> list[list[tuple[int, Arrow]]]:
+        """For every point the arrows that lead to it, with where they start."""
+        found: list[list[tuple[int, Arrow]]] = [[] for _ in self.points]
+        for source, arrows in enumerate(self.arrows):
+            for arrow in arrows:
+                if arrow.way is not Way.BACK:
+                    found[arrow.target].append((source, arrow))
+        return found
+
+
+_UNSEEN, _OPEN, _DONE = range(3)
+
+
+def depth_first(graph: Graph) -> list[int]:
+    """The points in topological order; what closes a cycle becomes an arrow of way BACK.
+
+    Arms are searched as they were built, exceptions last: so a function counts as called first
+    where the source calls it first, and a later call of it is what closes the cycle.
+    Control then also goes past that call, since nothing else connects what is around it.
+    """
+    state = bytearray(len(graph.points))
+    order: list[int] = []
+    for start in range(len(graph.points)):
+        if state[start] == _UNSEEN:
+            _search(graph, start, state, order)
+    order.reverse()
+    return order
+
+
+def _search(graph: Graph, start: int, state: bytearray, order: list[int]) -> None:
+    """Add what is reached from ``start`` to the order, last first."""
+    state[start] = _OPEN
+    stack = [(start, _to_search(graph.arrows[start]))]
+    while stack:
+        point, places = stack[-1]
+        if not places:
+            state[point] = _DONE
+            order.append(point)
+            stack.pop()
+            continue
+        place = places.pop()
+        arrow = graph.arrows[point][place]
+        if arrow.way is Way.BACK or state[arrow.target] == _DONE:
+            continue
+        if state[arrow.target] == _OPEN:
+            known = len(graph.arrows[point])
+            _turn_back(graph, point, place)
+            places.extend(range(known, len(graph.arrows[point])))
+            continue
+        state[arrow.target] = _OPEN
+        stack.append((arrow.target, _to_search(graph.arrows[arrow.target])))
+
+
+def _to_search(arrows: list[Arrow]) -> list[int]:
+    """The places of a point's arrows, the first to search last."""
+    places = list(range(len(arrows) - 1, -1, -1))
+    if len(places) > 1:
+        places.sort(key=lambda place: arrows[place].way is not Way.THROWN)
+    return places
+
+
+def _turn_back(graph: Graph, point: int, place: int) -> None:
+    """The arrow closes a cycle; a call of a function that has run goes past it too."""
+    arrows = graph.arrows[point]
+    arrow = arrows[place]
+    arrows[place] = arrow._replace(way=Way.BACK)
+    if arrow.way is not Way.CALL:
+        return
+    call = (point, arrow.target)
+    arrows += [Arrow(end, Way.PASSES) for end in graph.passing[call]]
+    if call not in graph.certain:
+        graph.repeats.append(call)

@@ -1,16 +1,41 @@
 """Control flow into functions and out of them: a helper's call sites appear once (SA-3)."""
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 
-from pml.analysis.functions import arguments_of
 from pml.analysis.graph import Form, Way
 from pml.analysis.scope import parameters
-from pml.analysis.syntax import Syntax, bare
-from pml.analysis.walk import NOTHING, Built, Context, Frame, Running, Walk
+from pml.analysis.syntax import CLASSES, FUNCTIONS, Syntax, bare
+from pml.analysis.targets import constructor_of
+from pml.analysis.walk import NOTHING, Frame, Region, Running, Walk
+
+
+@dataclass(slots=True, eq=False)
+class Built:
+    """A function whose body is in the graph; ``region`` is where it was called first."""
+
+    entry: int
+    exit: int
+    raised: int
+    region: Region
+    running: Running
+    plain: bool
+    yields: list[int]
+    done: bool = False
 
 
 class Invocations(Walk):
     """Runs functions of the program where they are called."""
+
+    def __init__(self, **given: object) -> None:
+        super().__init__(**given)  # type: ignore[arg-type]  # as they come
+        self.built: dict[Syntax, Built] = {}
+        self.lazy: dict[int, Syntax] = {}
+        """Generators that were called and run when somebody iterates, by what stands for them."""
+        self.created: dict[Syntax, int] = {}
+        """Where a function was made, until it is seen to be called."""
 
     @abstractmethod
     def statement(self, node: Syntax) -> None:
@@ -20,75 +45,100 @@ class Invocations(Walk):
     def value(self, node: Syntax | None) -> Running:
         """Build an expression; the calls its value waits for."""
 
-    def values(self, nodes: list[Syntax]) -> Running:
+    @abstractmethod
+    def pattern(self, node: Syntax) -> None:
+        """Build what taking a value apart evaluates: defaults and computed keys."""
+
+    def values(self, nodes: Iterable[Syntax]) -> Running:
         """Build several expressions in order."""
-        running = NOTHING
+        running: set[int] = set()
         for node in nodes:
             running |= self.value(node)
+        return frozenset(running)
+
+    def call_any(self, functions: list[Syntax], call: Syntax) -> Running:
+        """Run one of several functions."""
+        if len(functions) == 1:
+            return self.invoke(functions[0], call)
+        start, ends, running = self.here, [], NOTHING
+        for function in functions:
+            self.here = start
+            self.enter()
+            running |= self.invoke(function, call)
+            self.leave_region()
+            ends.append(self.here)
+        self.merge(ends)
         return running
 
     def invoke(self, function: Syntax, call: Syntax) -> Running:
+        """Call a function; a generator's body waits until somebody iterates."""
+        if "*" in function.tokens and function.kind not in CLASSES:
+            number = self.graph.add()
+            self.lazy[number] = function
+            return frozenset({number})
+        return self.run(function, call)
+
+    def run(self, function: Syntax, call: Syntax) -> Running:
         """Run a function; its sites appear once, where it is called first."""
-        built = self.built.get(function)
-        if built is None:
-            return self._build(function, call)
-        if not built.done:
-            return NOTHING  # recursion
         before = self.position()
-        if all(self._excludes(context) for context in built.contexts):
-            built.contexts.append(self.context)
-            self.graph.link(before, built.entry)
-            end = self.graph.add()
-            self.graph.link(built.exit, end)
-        else:
-            self.graph.link(before, built.entry, Way.BACK)
-            self._runs_again(built)
-            end = self.graph.add()
-            self.graph.link(before, end)
+        known = self.built.get(function)
+        built = known or self._build(function)
+        self.graph.link(before, built.entry, Way.CALL)
+        end = self.graph.add()
+        self.graph.link(built.exit, end)
+        self.graph.passing.setdefault((before, built.entry), []).append(end)
+        if known is not None and (not known.done or known.region.surrounds(self.region)):
+            self.graph.certain.add((before, built.entry))
         if built.plain:
+            self.fail(built.raised)
             self.here = end
             return built.running
-        return self.start(end, before, call)
-
-    def _runs_again(self, built: Built) -> None:
-        """A helper that was called in a branch also runs outside it, whatever was decided."""
-        mine = {} if self.context is None else self.context.branches()
-        for context in built.contexts:
-            theirs = {} if context is None else context.branches()
-            outside = [d for d in reversed(theirs) if d not in mine]
-            if outside:
-                self.graph.link(outside[0], built.entry)
-
-    def _excludes(self, other: Context | None) -> bool:
-        """Whether ``other`` lies in another branch of a decision than control is in."""
-        if self.context is None or other is None:
-            return False
-        mine = self.context.branches()
-        theirs = other.branches()
-        return any(mine.get(decision, outcome) != outcome for decision, outcome in theirs.items())
-
-    def _build(self, function: Syntax, call: Syntax) -> Running:
-        plain = "async" not in function.tokens or "generator" in function.kind
-        before = self.position()
-        entry = self.point(None)
-        returns = self._jump("return")
-        built = Built(entry, returns.target, [self.context], NOTHING, plain)
-        self.built[function] = built
-        outer, self.frame = self.frame, Frame(function, returns, waits=not plain)
-        self._body(function)
-        built.running = self.frame.running
-        self.frame = outer
-        built.done = True
-        if plain:
-            self.here = returns.target
-            return built.running
         self.here = before
-        return self.start(returns.target, before, call)
+        failed = self.graph.add()
+        self.graph.link(built.raised, failed, Way.THROWN)
+        return self.start(end, before, call, failed)
+
+    def maybe(self, build: Callable[[], Running]) -> Running:
+        """Something that may or may not happen here."""
+        start = self.here
+        self.enter()
+        running = build()
+        self.leave_region()
+        self.merge([start, self.here])
+        return running
+
+    def _build(self, function: Syntax) -> Built:
+        plain = "async" not in function.tokens or "*" in function.tokens
+        here = self.here
+        self.here = entry = self.graph.add()
+        returns, raises = self.new_jump("return"), self.new_jump("throw")
+        built = Built(entry, returns.target, raises.target, self.region, NOTHING, plain, [])
+        self.built[function] = built
+        self.enter()
+        outer = self.frame
+        self.frame = Frame(function, returns, not plain, [raises], yields=built.yields)
+        self._construct(function) if function.kind in CLASSES else self._body(function)
+        built.running = self._end(built)
+        self.frame = outer
+        self.leave_region()
+        self.here = here
+        built.done = True
+        return built
+
+    def _end(self, built: Built) -> Running:
+        """What a function gives back still waits for; an async one settles after that."""
+        running = self.frame.running
+        if built.plain or not running:
+            return running
+        self.here = built.exit
+        self.wait(running)
+        built.exit = self.position()
+        return NOTHING
 
     def _body(self, function: Syntax) -> None:
         body = function["body"]
         for _place, pattern in parameters(function):
-            self.value(pattern)
+            self.pattern(pattern)
         if body.kind == "statement_block":
             self.statement(body)
         else:
@@ -98,20 +148,66 @@ class Invocations(Walk):
 
     def returned(self, running: Running) -> None:
         """The function's value waits for ``running``."""
-        if self.frame.waits:
-            handlers, self.handlers = self.handlers, []  # a returned call is not caught here
-            self.wait(running)
-            self.handlers = handlers
-        else:
-            self.frame.running |= running
+        if not self.frame.waits or len(self.finalizers) > self.frame.returns.finalizers:
+            self.frame.running = self.together(self.frame.running, running)
+            return
+        handlers, self.frame.handlers = self.frame.handlers, self.frame.handlers[:1]
+        self.wait(running)  # a returned call is not caught here
+        self.frame.handlers = handlers
 
-    def escaping(self, function: Syntax) -> Running:
-        """A function is handed to code that may call it."""
-        start = self.here
-        running = self.invoke(function, function)
-        self.merge([start, self.here])
+    # Classes
+
+    def _construct(self, found: Syntax) -> None:
+        """Make an instance: fields, then the constructor, the base's first."""
+        self.frame.constructs = found
+        constructor = constructor_of(self.source, found)
+        derived = any(child.kind == "class_heritage" for child in found.children)
+        if constructor is not None and derived:
+            self._body(constructor)  # the fields come after ``super(...)``
+            return
+        self.construct_base(found, found)
+        if constructor is not None:
+            self._body(constructor)
+        elif self.here is not None:
+            self.jump(self.frame.returns)
+
+    def construct_base(self, found: Syntax, call: Syntax) -> Running:
+        """Run what the base class does, then start this class's fields."""
+        bases = [one for one in self.live.run_by(call) if one.kind in CLASSES]
+        running = self.call_any(bases, call) if bases else NOTHING
+        for member in found["body"].children:
+            value = member.get("value")
+            static = "static" in member.tokens
+            if member.kind == "public_field_definition" and value is not None and not static:
+                running |= self.value(value)
+        return running
+
+    # Functions as values
+
+    def handed_on(self, functions: list[Syntax], call: Syntax) -> Running:
+        """Functions are handed to code that may call them now."""
+        running = NOTHING
+        for function in functions:
+            running |= self.maybe(partial(self.run, function, call))
         self.awaited |= running
         return running
+
+    def make(self, function: Syntax) -> None:
+        """A function is made and may be called at any time from here on."""
+        if self.here is not None and function in self.live.functions:
+            self.created.setdefault(function, self.here)
+
+    def iterate(self, running: Running, call: Syntax) -> Running:
+        """Somebody may take from the generators among what an expression gives."""
+        lazy = [self.lazy[number] for number in sorted(running) if number in self.lazy]
+        rest = running.difference(self.lazy)
+        for function in lazy:
+            start = self.here
+            self.enter()
+            rest |= self.run(function, call)
+            self.leave_region()
+            self.merge([start, self.here, *self.built[function].yields])
+        return rest
 
     def callback(self, expression: Syntax, call: Syntax) -> Running | None:
         """Run what is given as a callback; None where no tool is called by it."""
@@ -119,16 +215,17 @@ class Invocations(Walk):
         site = self.calls.by_node.get(node) or self.calls.by_node.get(expression)
         if site is not None and site.call is None:
             return self.task(site, Form.VALUE)
-        function = self.functions.known(node)
-        if function is None or function not in self.live.functions:
+        functions = self.live.given(node)
+        if not functions:
             return None
-        return self.invoke(function, call)
+        if node.kind not in FUNCTIONS and node.kind != "identifier":
+            self.value(node)
+        return self.call_any(functions, call)
 
-    def runs_callback(self, call: Syntax) -> bool:
-        """Whether the call's first argument is something that calls tools."""
-        arguments = arguments_of(call)
-        if not arguments or arguments[0] not in self.live:
+    def is_callback(self, expression: Syntax) -> bool:
+        """Whether an expression is something that calls tools when it is called."""
+        node = bare(expression)
+        if expression not in self.live:
             return False
-        node = bare(arguments[0])
-        site = self.calls.by_node.get(node) or self.calls.by_node.get(arguments[0])
-        return site is not None or self.functions.known(node) in self.live.functions
+        site = self.calls.by_node.get(node) or self.calls.by_node.get(expression)
+        return (site is not None and site.call is None) or bool(self.live.given(node))

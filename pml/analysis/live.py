@@ -1,19 +1,25 @@
 """Which parts of the tree matter for control flow: the others are never visited.
 
 A node is live if it holds a call site, a call of a function that does, a use of a variable
-that may hold a running call, or a statement that leaves its place (return, throw, break,
-continue).
+that may hold a running call, a function that calls tools, or a statement that leaves its place
+(return, throw, break, continue) or hands over a value (yield).
 """
 
 from collections.abc import Iterable
 
 from pml.analysis.calls import Calls
-from pml.analysis.functions import method_of
-from pml.analysis.literals import key_name
-from pml.analysis.scope import Scopes, pattern_names
-from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, wrapped
+from pml.analysis.functions import Functions
+from pml.analysis.scope import Binding, Scopes, pattern_names
+from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax
+from pml.analysis.targets import Targets, is_constructor
 
-_LEAVING = ("return_statement", "throw_statement", "break_statement", "continue_statement")
+_LEAVING = (
+    "return_statement",
+    "throw_statement",
+    "break_statement",
+    "continue_statement",
+    "yield_expression",
+)
 
 _GIVEN = {
     "variable_declarator": (("value", "name"),),
@@ -26,18 +32,19 @@ _GIVEN = {
 class Live:
     """The live nodes of a source.
 
-    ``holds_call`` are those with a site or a helper's call inside, ``functions`` the functions
-    that call tools, ``methods`` those of them that are reached as ``x.name(...)``.
+    ``holds_call`` are those in which a tool may be called, ``functions`` the functions that
+    call tools, ``classes`` the classes whose instances do while they are made.
     """
 
-    def __init__(self, source: Source, scopes: Scopes, calls: Calls) -> None:
+    def __init__(self, source: Source, scopes: Scopes, functions: Functions, calls: Calls) -> None:
         self._source = source
         self._scopes = scopes
-        self._calls_by_method: dict[str, list[Syntax]] | None = None
+        self.targets = Targets(source, scopes, functions)
         self.nodes: set[Syntax] = set()
         self.holds_call: dict[Syntax, bool] = {}
         self.functions: set[Syntax] = set()
-        self.methods: dict[str, Syntax] = {}
+        self.classes: set[Syntax] = set()
+        self._carried: set[Binding] = set()
         self._pending: list[tuple[Syntax, bool]] = []
         for site in calls.sites:
             self._climb(site.node, carries=True)
@@ -46,7 +53,7 @@ class Live:
             self._climb(node, carries=carries)
         self.nodes.update(self.holds_call)
         for node in source.of_kinds(*_LEAVING):
-            self._climb_leaving(node)
+            self._mark(node)
 
     def __contains__(self, node: Syntax) -> bool:
         return node in self.nodes
@@ -55,6 +62,14 @@ class Live:
         """Whether a call lies in one of the nodes."""
         return any(node is not None and node in self.holds_call for node in nodes)
 
+    def run_by(self, call: Syntax) -> list[Syntax]:
+        """The functions and classes that call tools and that a call may run."""
+        return [f for f in self.targets.of(call) if f in self.functions or f in self.classes]
+
+    def given(self, expression: Syntax) -> list[Syntax]:
+        """The functions that call tools and that an expression may stand for."""
+        return [f for f in self.targets.values(expression) if f in self.functions]
+
     def _climb(self, start: Syntax, *, carries: bool) -> None:
         """Mark from a call outwards; ``carries`` while the value may be a running call."""
         node: Syntax | None = start
@@ -62,21 +77,32 @@ class Live:
             if node in self.holds_call and (self.holds_call[node] or not carries):
                 return
             self.holds_call[node] = carries
+            parent = node.parent
             if node.kind in FUNCTIONS:
-                self._reach_function(node)
-                carries = True  # what the function gives back may run
-                if node.parent is not None:
-                    self._carry(node, node.parent)
-            elif node.kind == "await_expression":
+                self._reach(node, self.functions)
+                if is_constructor(self._source, node):
+                    self._reach_class(parent.parent if parent is not None else None)
+                self._mark(node)
+                return
+            if _is_field_value(node):
+                self._reach_class(_class_around(node))
+                self._mark(node)
+                return
+            if node.kind == "await_expression":
                 carries = False
-            elif carries and node.parent is not None:
-                self._carry(node, node.parent)
-            node = node.parent
+            elif carries and parent is not None:
+                self._carry(node, parent)
+            node = parent
 
-    def _climb_leaving(self, start: Syntax) -> None:
+    def _mark(self, start: Syntax) -> None:
+        """Whatever is around is visited, though no call need lie in it."""
         node: Syntax | None = start
-        while node is not None and node not in self.nodes and node.kind not in FUNCTIONS:
+        while node is not None:
+            if node in self.nodes and node is not start:
+                return
             self.nodes.add(node)
+            if node is not start and node.kind in FUNCTIONS and node not in self.functions:
+                return
             node = node.parent
 
     def _carry(self, node: Syntax, parent: Syntax) -> None:
@@ -93,38 +119,37 @@ class Live:
             return
         for target, _path, _default in pattern_names(self._source, pattern):
             binding = self._scopes.holder(target)
-            if binding is not None:
+            if binding is not None and binding not in self._carried:
+                self._carried.add(binding)
                 self._pending.extend((use, True) for use in binding.uses)
 
-    def _reach_function(self, function: Syntax) -> None:
-        """A function calls tools: so does whatever calls or names it."""
-        self.functions.add(function)
-        name = function.get("name")
-        place = wrapped(function)
-        parent = place.parent
-        if function.kind == "method_definition" and name is not None:
-            self._reach_method(key_name(self._source, name), function)
-            return
-        if parent is not None and parent.kind in {"pair", "public_field_definition"}:
-            key = parent.get("key") or parent.get("name")
-            if key is not None:
-                self._reach_method(key_name(self._source, key), function)
-        if parent is not None and parent.kind == "variable_declarator":
-            name = parent["name"]
-        elif parent is not None and parent.kind == "assignment_expression":
-            name = parent["left"]
-        binding = None if name is None else self._scopes.targets.get(name)
-        if binding is not None:
-            self._pending.extend((use, True) for use in binding.uses)
+    def _reach(self, function: Syntax, known: set[Syntax]) -> None:
+        """A function calls tools: so does whatever runs it."""
+        if function not in known:
+            known.add(function)
+            callers = self.targets.callers(function)
+            self._pending.extend((call, True) for call in callers if call.kind not in CLASSES)
 
-    def _reach_method(self, name: str | None, function: Syntax) -> None:
-        if name is None or name in self.methods:
+    def _reach_class(self, found: Syntax | None) -> None:
+        """Instances call tools while they are made: so do those of derived classes."""
+        if found is None or found in self.classes:
             return
-        self.methods[name] = function
-        if self._calls_by_method is None:
-            self._calls_by_method = {}
-            for call in self._source.of_kinds("call_expression"):
-                method = method_of(self._source, call)
-                if method is not None:
-                    self._calls_by_method.setdefault(method, []).append(call)
-        self._pending.extend((call, True) for call in self._calls_by_method.get(name, ()))
+        self._reach(found, self.classes)
+        for derived in self.targets.callers(found):
+            if derived.kind in CLASSES:
+                self._reach_class(derived)
+
+
+def _is_field_value(node: Syntax) -> bool:
+    """Whether the node is what an instance's field starts with."""
+    owner = node.parent
+    return (
+        owner is not None
+        and owner.kind == "public_field_definition"
+        and owner.get("value") is node
+        and "static" not in owner.tokens
+    )
+
+
+def _class_around(node: Syntax) -> Syntax | None:
+    return next((outer for outer in node.ancestors() if outer.kind in CLASSES), None)

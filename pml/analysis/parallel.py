@@ -4,9 +4,12 @@ from pml.analysis.functions import arguments_of, method_of, receiver_of
 from pml.analysis.graph import Form, Point, Role, Way
 from pml.analysis.invocations import Invocations
 from pml.analysis.syntax import Syntax, bare, first_offset
+from pml.analysis.targets import runs_elements
 from pml.analysis.walk import NOTHING, Running
 
 COMBINATORS = frozenset({"all", "allSettled", "race", "any"})
+SCHEDULERS = frozenset({"setTimeout", "setInterval", "queueMicrotask", "setImmediate"})
+"""Functions that run their first argument once the program waits for something."""
 _READS = frozenset({"identifier", "member_expression", "subscript_expression", "new_expression"})
 
 
@@ -33,9 +36,9 @@ class Parallel(Invocations):
                 c.children[0] if c.kind == "spread_element" else c for c in argument.children
             )
             return any(self._starts_calls(bare(e)) for e in elements if e in self.live)
-        if argument.kind == "call_expression" and self.functions.is_array_callback(argument):
+        if argument.kind == "call_expression" and runs_elements(self.source, argument) is not None:
             return self.runs_callback(argument)
-        return argument.kind not in _READS and argument in self.live
+        return argument.kind not in _READS and self.live.any_call([argument])
 
     def fork(self, call: Syntax) -> Running:
         """Every element is a branch of its own; the value waits for all of them to meet."""
@@ -47,70 +50,166 @@ class Parallel(Invocations):
         self.joins[fork] = join
         start = self.point(fork)
         end = self.graph.add(join)
+        self.graph.joins.add(end)
+        failed = self.graph.add()
         for element in argument.children if argument.kind == "array" else [argument]:
-            before, waits = self.position(), self._waits
+            before, waits = self.position(), self.waits
             running = self._element(element)
             self.awaited |= running
             for number in running:
                 self.graph.link(number, end)
+                self.graph.link(self.rejected(number), failed, Way.THROWN)
             if self.here is not None and (self.here != before or not running):
                 self.graph.link(self.here, end)
-            if self._waits == waits:
+            if self.waits == waits:
                 self.here = before
         if self.here is not None and self.here != start:
             self.graph.link(self.here, end)
-        return self.start(end, self.position(), call)
+        return self.start(end, self.position(), call, failed)
 
     def _element(self, element: Syntax) -> Running:
         """One branch of a fork; a map's callback is the branch, not a loop of its own."""
         node = bare(element.children[0] if element.kind == "spread_element" else element)
-        is_map = node.kind == "call_expression" and self.functions.is_array_callback(node)
-        if not is_map or not self.runs_callback(node):
-            return self.value(node)
-        running = self.value(receiver_of(node))
-        callback = self.callback(arguments_of(node)[0], node)
-        return running | (callback or NOTHING)
+        if not self.runs_callback(node):
+            running = self.value(node)
+            return self.iterate(running, node) if element is not node else running
+        callback = runs_elements(self.source, node)
+        assert callback is not None
+        running = self._receiver(node, callback)
+        return running | (self.callback(callback, node) or NOTHING)
+
+    def _receiver(self, call: Syntax, callback: Syntax) -> Running:
+        """What is iterated over: ``xs`` of ``xs.map(f)`` and of ``Array.from(xs, f)``."""
+        arguments = arguments_of(call)
+        return self.value(receiver_of(call) if callback is arguments[0] else arguments[0])
+
+    def runs_callback(self, call: Syntax) -> bool:
+        """Whether the call runs, per element, something that calls tools."""
+        if call.kind != "call_expression":
+            return False
+        callback = runs_elements(self.source, call)
+        return callback is not None and self.is_callback(callback)
 
     def loop_callback(self, call: Syntax) -> Running:
         """An array method is a loop over its callback; the value waits for what that starts."""
+        callback = runs_elements(self.source, call)
+        assert callback is not None
         arguments = arguments_of(call)
-        running = self.values(arguments[1:])
+        running = self.values(argument for argument in arguments if argument is not callback)
         method = method_of(self.source, call)
         label = f"{self.source.text(receiver_of(call))}.{method}"
         at = (first_offset(call), arguments[0].start)
-        loop = Point(Role.LOOP, Form.CALLBACK, call, label, at, (arguments[0].start, 0))
+        loop = Point(
+            Role.LOOP, Form.CALLBACK, call, label, at, (arguments[0].start, 0), guards=True
+        )
         head = self.point(loop)
-        first = len(self.graph.points)
-        self.here = self.graph.add()
-        self.graph.link(head, self.here, Way.CONTAINS)
-        body = self.callback(arguments[0], call) or NOTHING
-        end = self.graph.add()
-        self.graph.loop_ends[end] = head
+        end = self.enter_loop(head)
+        body = self.callback(callback, call) or NOTHING
+        self.leave_loop()
         self.graph.link(head, end)
-        for number in body | ({self.here} if self.here is not None else set()):
-            self.graph.link(number, end, Way.LEAVES)
+        failed = self.graph.add()
+        self.graph.link(head, failed, Way.THROWN)
+        for number in body:
+            self.graph.link(number, end, leaves=head)
+            self.graph.link(self.rejected(number), failed, Way.THROWN, leaves=head)
+        if self.here is not None:
+            self.graph.link(self.here, end, leaves=head)
         self.awaited |= body
-        loop.body = (first, len(self.graph.points))
         self.here = end
         if not body:
             return running
         self.here = head
-        return running | self.start(end, head, call)
+        return running | self.start(end, head, call, failed)
+
+    def enter_loop(self, head: int) -> int:
+        """Go into the body of a loop; the point that is reached out of it."""
+        end = self.graph.add()
+        self.loops.append(head)
+        self.graph.loop = head
+        self.here = self.graph.add()
+        self.graph.link(head, self.here, Way.CONTAINS)
+        self.enter()
+        return end
+
+    def leave_loop(self) -> None:
+        """Go out of the body of a loop."""
+        head = self.loops.pop()
+        self.graph.loop = self.graph.inside[head]
+        self.leave_region()
 
     def then(self, call: Syntax, running: Running) -> Running:
         """``.then(f)``: runs beside what follows, once the receiver has settled."""
-        before, waits = self.position(), self._waits
-        self.wait(running)
+        before, waits = self.position(), self.waits
+        self.enter()
+        well, ill = self._settled(running)
         method = method_of(self.source, call)
-        for place, argument in enumerate(arguments_of(call)):
-            start = self.here
-            inner = self.callback(argument, call)
-            if inner is None:
-                self.awaited |= self.value(argument)
-                continue
-            self.wait(inner)
-            if method == "catch" or place > 0:
-                self.merge([start, self.here])
-        end = self.point(None)
+        arguments = arguments_of(call)
+        if method == "finally" and arguments:
+            self.merge([well, ill])
+            well, failed = self._reaction(arguments[0], self.here, call)
+            ill = self._either(ill, failed)
+        elif method == "catch" and arguments:
+            recovered, ill = self._reaction(arguments[0], ill, call)
+            well = self._either(well, recovered)
+        elif arguments:
+            well, failed = self._reaction(arguments[0], well, call)
+            if len(arguments) > 1:
+                recovered, ill = self._reaction(arguments[1], ill, call)
+                well = self._either(well, recovered)
+            ill = self._either(ill, failed)
+        self.leave_region()
         self.here, self._waits = before, waits
-        return self.start(end, before, call)
+        return self.start(well, before, call, ill)
+
+    def _settled(self, running: Running) -> tuple[int, int]:
+        """Where a promise is fulfilled, and where it is rejected."""
+        ill = self.graph.add()
+        for number in running:
+            self.graph.link(self.rejected(number), ill, Way.THROWN)
+        if not running:
+            self.graph.link(self.position(), ill)
+        self.settle(running)
+        return self.point(None), ill
+
+    def _either(self, first: int, second: int | None) -> int:
+        if second is None:
+            return first
+        point = self.graph.add()
+        self.graph.link(first, point)
+        self.graph.link(second, point)
+        return point
+
+    def _reaction(self, argument: Syntax, start: int | None, call: Syntax) -> tuple[int, int]:
+        """What a callback of ``then`` does from a point on: where it ends and where it fails."""
+        self.here = start
+        failed = self.new_jump("throw")
+        handlers, self.frame.handlers = self.frame.handlers, [*self.frame.handlers, failed]
+        inner = self.callback(argument, call)
+        if inner is None:
+            self.awaited |= self.value(argument)
+        else:
+            self.wait(inner)
+        self.frame.handlers = handlers
+        return self.point(None), failed.target
+
+    def later(self, call: Syntax) -> Running:
+        """A callback that runs once the program waits; nothing waits for it."""
+        before, waits = self.position(), self.waits
+        arguments = arguments_of(call)
+        self.values(arguments[1:])
+        self.enter()
+        running = self.callback(arguments[0], call)
+        self.leave_region()
+        self.here, self._waits = before, waits
+        self.awaited |= running or NOTHING
+        return NOTHING
+
+    def promise(self, call: Syntax) -> Running:
+        """``new Promise(f)`` runs ``f`` now; the value waits for what that starts."""
+        known = len(self.started)
+        before = self.position()
+        inner = self.callback(arguments_of(call)[0], call) or NOTHING
+        started = [number for number in list(self.started)[known:] if number not in self.awaited]
+        running = self.together(inner, frozenset(started))
+        self.awaited |= running
+        return running or self.start(self.point(None), before, call)

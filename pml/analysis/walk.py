@@ -7,6 +7,7 @@ from pml.analysis.calls import Calls, Site
 from pml.analysis.functions import Functions
 from pml.analysis.graph import Form, Graph, Point, Role, Way
 from pml.analysis.live import Live
+from pml.analysis.raising import may_throw
 from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import Source, Syntax
 
@@ -14,24 +15,22 @@ Running = frozenset[int]
 """Points that a value waits for: calls that were started and may still run."""
 
 NOTHING: Running = frozenset()
+_BUNDLED = 3
+"""A variable that collects more running calls than these holds one point where they meet."""
 
 
 @dataclass(slots=True, eq=False)
-class Context:
-    """The branches around a place, innermost first; tells alternatives from sequences."""
+class Region:
+    """A piece of the program that may be left early or not run at all, and those around it."""
 
-    outer: "Context | None"
-    decision: int
-    outcome: str
+    outer: "Region | None"
+    depth: int
 
-    def branches(self) -> dict[int, str]:
-        """Decision and outcome of every branch around."""
-        found: dict[int, str] = {}
-        context: Context | None = self
-        while context is not None:
-            found[context.decision] = context.outcome
-            context = context.outer
-        return found
+    def surrounds(self, other: "Region | None") -> bool:
+        """Whether ``other`` is this region, or lies in it."""
+        while other is not None and other.depth > self.depth:
+            other = other.outer
+        return other is self
 
 
 @dataclass(slots=True, eq=False)
@@ -39,16 +38,20 @@ class Finalizer:
     """A ``finally`` that jumps out of its ``try`` have to pass."""
 
     entry: int
-    jumps: list["Jump"] = field(default_factory=list)
+    loops: int
+    jumps: list[tuple["Jump", Way]] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
 class Jump:
-    """A place that return, throw, break or continue goes to, and the finalizers outside it."""
+    """A place that return, throw, break or continue goes to.
+
+    ``finalizers`` and ``loops`` are how many lie around it: the further ones are left.
+    """
 
     target: int
-    way: Way
     finalizers: int
+    loops: int
     kind: str
     labels: tuple[str, ...] = ()
     taken: bool = False
@@ -56,28 +59,21 @@ class Jump:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """One function being built; its jumps, innermost last."""
+    """One function being built; its jumps and handlers, innermost last."""
 
     function: Syntax | None
     returns: Jump
     waits: bool
     """Whether a returned call is waited for: an async function's is."""
+    handlers: list[Jump]
+    """Where exceptions go; the first leads out of the function."""
     jumps: list[Jump] = field(default_factory=list)
     running: Running = NOTHING
-    """Calls that a plain function returns while they run."""
-
-
-@dataclass(slots=True, eq=False)
-class Built:
-    """A function whose body is in the graph."""
-
-    entry: int
-    exit: int
-    contexts: list[Context | None]
-    """Of the calls that lead into the body."""
-    running: Running
-    plain: bool
-    done: bool = False
+    """Calls that run on when the function has returned, and that its value waits for."""
+    yields: list[int] = field(default_factory=list)
+    """Where a generator hands over what it yields."""
+    constructs: Syntax | None = None
+    """The class whose constructor this is."""
 
 
 class Walk:
@@ -102,20 +98,24 @@ class Walk:
         self.live = live
         self.graph = Graph()
         self.here: int | None = self.graph.add()
-        self.context: Context | None = None
+        self.region = Region(None, 0)
         self.finalizers: list[Finalizer] = []
-        self.handlers: list[Jump] = []
+        self.loops: list[int] = []
         self.variables: dict[Binding, Running] = {}
-        self.built: dict[Syntax, Built] = {}
         self.reached: set[Site] = set()
         self.joins: dict[Point, Point] = {}
         self.unreachable: list[Syntax] = []
         self.started: dict[int, Syntax] = {}
         """What may be running after a point, by point: reported if nothing waits for it."""
         self.awaited: set[int] = set()
+        self.bundles: dict[int, Running] = {}
+        """What meets in a point that stands for several running calls."""
         self._started_at: dict[int, int] = {}
+        self._rejects: dict[int, int] = {}
+        """Where what runs has failed, if that is another point than where it has ended."""
+        self._risked: tuple[int, Jump] | None = None
         self._waits = 0
-        self.frame = Frame(None, self._jump("return"), waits=True)
+        self.frame = Frame(None, self.new_jump("return"), True, [self.new_jump("throw")])
 
     # Points
 
@@ -146,13 +146,21 @@ class Walk:
         """Go into a branch of a decision."""
         self.here = self.graph.add()
         self.graph.link(decision, self.here, outcome=outcome)
-        self.context = Context(self.context, decision, outcome)
+        self.enter()
 
     def end_branch(self) -> int | None:
         """Leave the innermost branch; where it ended."""
-        assert self.context is not None
-        self.context = self.context.outer
+        self.leave_region()
         return self.here
+
+    def enter(self) -> None:
+        """Go into a region."""
+        self.region = Region(self.region, self.region.depth + 1)
+
+    def leave_region(self) -> None:
+        """Go out of the innermost region."""
+        assert self.region.outer is not None
+        self.region = self.region.outer
 
     def task(self, site: Site, form: Form) -> Running:
         """A call starts here and runs on while control goes on."""
@@ -172,13 +180,19 @@ class Walk:
         self.reached.add(site)
         return self.start(number, before, node)
 
-    def start(self, number: int, before: int, node: Syntax) -> Running:
+    # Waiting
+
+    def start(self, number: int, before: int, node: Syntax, rejects: int | None = None) -> Running:
         """The point ``number`` runs from ``before`` on; the value that waits for it."""
         self.started[number] = node
         self._started_at[number] = before
+        if rejects is not None:
+            self._rejects[number] = rejects
         return frozenset({number})
 
-    # Waiting
+    def rejected(self, number: int) -> int:
+        """Where a running call has failed."""
+        return self._rejects.get(number, number)
 
     @property
     def waits(self) -> int:
@@ -189,37 +203,87 @@ class Walk:
         """``await``: go on when everything has ended; a failure goes to the handler."""
         if not running:
             return
+        for number in running:
+            self.fail(self.rejected(number))
+        self.settle(running)
+
+    def settle(self, running: Running) -> None:
+        """Go on when everything has ended well."""
+        if not running:
+            return
         self._waits += 1
         self.awaited |= running
-        for number in running:
-            if self.handlers:
-                self.leave(self.handlers[-1], number)
         before = self.position()
         if len(running) == 1 and self._started_at.get(min(running)) == before:
             self.here = min(running)
             return
-        self.here = self.graph.add()
-        self.graph.link(before, self.here)
-        for number in sorted(running):
-            self.graph.link(number, self.here)
+        self.here = self._meeting({before} | running)
 
-    # Jumps
+    def _meeting(self, points: Iterable[int]) -> int:
+        """A point after all of some."""
+        number = self.graph.add()
+        self.graph.joins.add(number)
+        for point in sorted(points):
+            self.graph.link(point, number)
+        return number
 
-    def _jump(self, kind: str, way: Way = Way.NEXT, labels: tuple[str, ...] = ()) -> Jump:
-        return Jump(self.graph.add(), way, len(self.finalizers), kind, labels)
+    def together(self, first: Running, second: Running) -> Running:
+        """Both; few points, however many calls a variable collects."""
+        both = first | second
+        if len(both) <= _BUNDLED:
+            return both
+        number = self._meeting(both)
+        self._rejects[number] = self.graph.add()
+        for one in sorted(both):
+            self.graph.link(self.rejected(one), self._rejects[number], Way.THROWN)
+        self.bundles[number] = both
+        return frozenset({number})
+
+    # Jumps and exceptions
+
+    def new_jump(self, kind: str, labels: tuple[str, ...] = ()) -> Jump:
+        """A place to jump to from here on."""
+        return Jump(self.graph.add(), len(self.finalizers), len(self.loops), kind, labels)
 
     def jump(self, jump: Jump) -> None:
         """Control goes elsewhere; what follows here is not reached this way."""
         self.leave(jump, self.position())
         self.here = None
 
-    def leave(self, jump: Jump, start: int) -> None:
-        """An arrow to where a jump leads, through the finalizers in between."""
+    def leave(self, jump: Jump, start: int, way: Way = Way.NEXT) -> None:
+        """An arrow to where a jump leads, through the finalizers in between.
+
+        Out of a loop leads the loop, if it turns out to be a node; else the place of the jump.
+        """
+        target, loops = jump.target, jump.loops
         if len(self.finalizers) > jump.finalizers:
             finalizer = self.finalizers[-1]
-            self.graph.link(start, finalizer.entry)
-            if jump not in finalizer.jumps:
-                finalizer.jumps.append(jump)
+            target, loops = finalizer.entry, max(loops, finalizer.loops)
+            if (jump, way) not in finalizer.jumps:
+                finalizer.jumps.append((jump, way))
+        else:
+            jump.taken = True
+        if len(self.loops) > loops:
+            self.graph.link(start, target, way, leaves=self.loops[loops])
+            self.graph.link(self.loops[loops], target, way)
+        else:
+            self.graph.link(start, target, way)
+
+    def fail(self, start: int) -> None:
+        """What runs up to a point may fail: an arrow to the handler, if there is one."""
+        if self.catching:
+            self.leave(self.frame.handlers[-1], start, Way.THROWN)
+
+    @property
+    def catching(self) -> bool:
+        """Whether anything can come of an exception."""
+        return len(self.frame.handlers) > 1 or self.frame.function is not None
+
+    def risk(self, node: Syntax | None) -> None:
+        """Evaluating the node may throw, before anything in it has happened."""
+        if node is None or self.here is None or not self.catching:
             return
-        jump.taken = True
-        self.graph.link(start, jump.target, jump.way)
+        risked = (self.here, self.frame.handlers[-1])
+        if risked != self._risked and may_throw(node):
+            self._risked = risked
+            self.fail(self.here)

@@ -125,7 +125,7 @@ CONTROL = {
     ),
     "helper in a branch and after it": (
         f"const h = async () => {A}; if (c) await h(); await h(); {B}",
-        "d1>n1 d1-true>n1 n1>n2 d1-false>n2",
+        "d1-false>n1 d1-true>n1 n1>n2",
     ),
     "recursion": (f"async function h(n) {{ if (n) await h(n - 1); {A} }} await h(2)", "d1-false>n1 d1-true>n1"),
     "method": (f"class K {{ async go() {{ {A} }} }} await new K().go(); {B}", "n1>n2"),
