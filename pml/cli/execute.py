@@ -13,9 +13,10 @@ from pml.cli.terminal import note, result, result_json, width
 if TYPE_CHECKING:
     from pml.domain.capability import Capability
     from pml.domain.plan import Plan
-    from pml.domain.program import Program
+    from pml.domain.program import Diagnostic, Program
     from pml.domain.response import ExecuteRequest, ExecuteResponse
     from pml.domain.structure import StaticStructure
+    from pml.domain.tools import Catalog
     from pml.serve.compose import Workbench
 
 STDIN = Path("-")
@@ -36,6 +37,7 @@ def register(app: typer.Typer) -> None:
         **example(
             "pml analyse notes.ts",
             "pml analyse notes.ts --config mcp.json --json | jq .nodes",
+            "pml analyse notes.ts --types",
             'pml analyse notes.ts --plan --args \'{"path": "notes.txt"}\'',
         )
     )(analyse)
@@ -209,6 +211,12 @@ def analyse(
     args: Annotated[
         str, typer.Option(metavar="JSON", help="The program's `args`, for the plan.")
     ] = "{}",
+    types: Annotated[
+        bool,
+        typer.Option(
+            "--types", help="Check its types too, against the declarations of `pml tools --dts`."
+        ),
+    ] = False,
     config: Config = None,
     permissions: Permissions = None,
     data_dir: DataDir = None,
@@ -225,10 +233,13 @@ def analyse(
     settings = configured(config=config, permissions=permissions, data_dir=data_dir)
     if settings.config is None:
         program, planned = _taken_at_its_word(source, given, settings.permissions)
+        doubts = run(_types_alone(source)) if types else ()
     else:
-        program, planned = run(_planned(source, given, settings.config, permissions, data_dir))
+        program, planned, doubts = run(
+            _planned(source, given, settings.config, permissions, data_dir, types=types)
+        )
     found = render_diagnostics(
-        program.diagnostics, source, name=shown_name(code_file), width=width()
+        (*program.diagnostics, *doubts), source, name=shown_name(code_file), width=width()
     )
     if found:
         note(found)
@@ -256,19 +267,12 @@ def _taken_at_its_word(
     source: str, args: dict[str, Any], permissions: Path | None
 ) -> "tuple[Program, Plan | None]":
     """The program, with every tool that it names believed to exist."""
-    from pml.analysis.analyse import analyse as understand
     from pml.analysis.parameters import bind
     from pml.analysis.plan import plan_of
-    from pml.domain.tools import Catalog, Tool
     from pml.loop.nested import permissions_of
     from pml.runtime.permissions import load_permissions
 
-    servers: dict[str, list[Tool]] = {}
-    for tool_id in understand(source, Catalog({})).structure.tools():
-        server, _, name = tool_id.partition(":")
-        servers.setdefault(server, []).append(Tool(server=server, name=name))
-    catalog = Catalog(servers)
-    program = understand(source, catalog)
+    program, catalog = _believed(source)
     if program.errors:
         return program, None
     judge = load_permissions(permissions)
@@ -282,18 +286,45 @@ def _taken_at_its_word(
     return program, plan
 
 
+def _believed(source: str) -> "tuple[Program, Catalog]":
+    from pml.analysis.analyse import analyse as understand
+    from pml.domain.tools import Catalog, Tool
+
+    servers: dict[str, list[Tool]] = {}
+    for tool_id in understand(source, Catalog({})).structure.tools():
+        server, _, name = tool_id.partition(":")
+        servers.setdefault(server, []).append(Tool(server=server, name=name))
+    catalog = Catalog(servers)
+    return understand(source, catalog), catalog
+
+
+async def _types_alone(source: str) -> "tuple[Diagnostic, ...]":
+    """Types that contradict each other, where nothing is known of tools."""
+    from pml.loop.types import check_types
+
+    program, catalog = _believed(source)
+    return () if program.errors else await check_types(program, catalog, {})
+
+
 async def _planned(
     source: str,
     args: dict[str, Any],
     config: Path,
     permissions: Path | None,
     data_dir: Path | None,
-) -> "tuple[Program, Plan | None]":
+    *,
+    types: bool,
+) -> "tuple[Program, Plan | None, tuple[Diagnostic, ...]]":
     """The program against what its servers offer; one that fails is named on stderr."""
+    from pml.loop.types import type_problems
+
     async with opened(config=config, permissions=permissions, data_dir=data_dir) as bench:
-        found = await bench.act.plan(source, args)
+        program, plan = await bench.act.plan(source, args)
+        doubts: tuple[Diagnostic, ...] = ()
+        if types and plan is not None:
+            doubts = await type_problems(source, library=bench.library, limits=bench.act.limits)
         _tell_failures(bench)
-        return found
+        return program, plan, doubts
 
 
 def _tell_failures(bench: "Workbench") -> None:

@@ -33,3 +33,17 @@ def test_a_file_is_either_declarations_or_json(pml: RunPml) -> None:
     done = pml("tools", "--dts", "--json")
     assert done.returncode == 2
     assert "give either --dts or --json" in done.stderr
+
+
+def test_a_program_is_checked_against_the_declarations(pml: RunPml, workspace: Path) -> None:
+    """SA-7: warnings, beside what analysis says."""
+    (workspace / "p.ts").write_text(
+        "const n: number = 'x';\nreturn await mcp.fixture.echo({ text: args.text });\n"
+    )
+    assert "[type]" not in pml("analyse", "p.ts").stderr
+    done = pml("analyse", "p.ts", "--types")
+    assert done.returncode == 0, done.stderr
+    assert "p.ts:1:7: warning: Type 'string' is not assignable to type 'number'." in done.stderr
+    (workspace / "mcp.json").unlink()
+    alone = pml("analyse", "p.ts", "--types")
+    assert "p.ts:1:7: warning: Type 'string' is not assignable" in alone.stderr
