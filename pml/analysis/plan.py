@@ -1,7 +1,9 @@
 """From the structure to the plan that a person agrees to (HIL-2).
 
 What must be true for a call to run is read off the control edges: a condition holds at a node
-if it holds on every way into it.  What may repeat a call is the union over those ways.
+if it holds on every way into it.  Anything in a ``try`` may fail before it decides, so at its
+catch only what was decided around the whole ``try`` holds.  What may repeat a call is the union
+over the ways.
 """
 
 import json
@@ -27,6 +29,7 @@ from pml.domain.plan import (
 from pml.domain.record import JsonText
 from pml.domain.structure import (
     ANY_TOOL,
+    CATCH,
     SPREAD,
     Argument,
     CapabilityCall,
@@ -183,14 +186,27 @@ def _conditions_and_loops(
         if edge.type is not EdgeType.PROVIDES:
             arriving[edge.target].append(edge)
             leaving[edge.source].append(edge.target)
+    catches = {n.id for n in structure.nodes if isinstance(n, Decision) and n.condition == CATCH}
     when: dict[str, _Conditions] = {}
     loops: dict[str, frozenset[str]] = {}
     for node_id in _topological([node.id for node in structure.nodes], arriving, leaving):
         ways = [_decided(when, edge) for edge in arriving[node_id]]
-        when[node_id] = frozenset.intersection(*ways) if ways else frozenset()
+        decided = frozenset.intersection(*ways) if ways else frozenset()
+        when[node_id] = _around(structure, node_id, decided) if node_id in catches else decided
         inside = [_looping(loops, edge) for edge in arriving[node_id]]
         loops[node_id] = frozenset().union(*inside)
     return when, loops
+
+
+def _around(structure: StaticStructure, catch: str, decided: _Conditions) -> _Conditions:
+    """Of what was decided, the decisions whose source holds the whole ``try``."""
+    places = structure.locations
+    inner = places[catch]
+    return frozenset(
+        (decision, outcome)
+        for decision, outcome in decided
+        if places[decision].start <= inner.start and inner.end <= places[decision].end
+    )
 
 
 def _decided(when: Mapping[str, _Conditions], edge: Edge) -> _Conditions:
@@ -236,7 +252,7 @@ def _unknown(structure: StaticStructure, calls: Iterable[PlannedCall]) -> Iterab
                 yield Unknown(kind=kind, node=call.id, message=_open_value(name, argument))
     for node in structure.nodes:
         if isinstance(node, Decision):
-            message = "whether it fails" if node.condition == "catch" else node.condition
+            message = "whether it fails" if node.condition == CATCH else node.condition
             yield Unknown(kind=UnknownKind.BRANCH, node=node.id, message=message)
         elif isinstance(node, Loop):
             yield Unknown(kind=UnknownKind.TIMES, node=node.id, message=node.condition)

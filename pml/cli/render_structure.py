@@ -9,6 +9,7 @@ from typing import Any
 
 from pml.cli.table import shorten
 from pml.domain.structure import (
+    CATCH,
     Argument,
     CapabilityCall,
     Computed,
@@ -26,8 +27,6 @@ from pml.domain.structure import (
     Task,
 )
 
-CATCH = "catch"
-"""Condition of the decision that a try with a catch is (SA-3)."""
 MAX_INDENT = 8
 """Levels of nesting that are shown by indentation."""
 

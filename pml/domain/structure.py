@@ -53,6 +53,8 @@ class Computed(Record, frozen=True, kw_only=True, tag="computed"):
 Argument: TypeAlias = Literal | Reference | Parameter | Computed
 ANY_TOOL = "*"
 """Tool of a call whose tool cannot be known before it runs (SA-5)."""
+CATCH = "catch"
+"""Condition of the decision that a try with a catch is (SA-3)."""
 SITE_MARK = "\u22a5"
 """Between tool name and site in a property key of instrumented code; no tool's name holds it."""
 SPREAD = "..."

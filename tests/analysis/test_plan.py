@@ -66,6 +66,13 @@ def test_a_fall_through_is_reached_whatever_the_case() -> None:
     assert conditions(found) == {"n1": ["args.k case:1"], "n2": []}
 
 
+def test_in_a_catch_holds_only_what_was_decided_around_the_try() -> None:
+    inner = "try { if (args.d.e) return; await mcp.s.a(); } catch { await mcp.s.b(); }"
+    found = plan(f"if (args.c) {{ {inner} }}")
+    assert conditions(found)["n1"] == ["args.c true", "args.d.e false"]
+    assert conditions(found)["n2"] == ["args.c true", "catch catch"]
+
+
 def test_loops_are_named_from_the_outside_in() -> None:
     found = plan("for (const x of args.xs) { for (const y of x) { await mcp.s.a({ y }); } }")
     assert call(found, "n1").loops == ("x of args.xs", "y of x")
