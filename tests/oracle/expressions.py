@@ -4,8 +4,9 @@ Values are chosen by kind, so that most programs work with what they get, and so
 real ones do.
 """
 
-import random
 from dataclasses import dataclass
+
+from tests.oracle.dice import Dice
 
 CALLS: dict[str, tuple[str, ...]] = {
     "num": ("db.count",),
@@ -19,6 +20,7 @@ CALLS: dict[str, tuple[str, ...]] = {
 }
 """Tools by the kind of their result (`tests.oracle.scenario.answer`)."""
 KINDS = tuple(CALLS)
+ODD_NAMES = ("größe", "$v", "_v", "変数", "\\u0076e", "v\\u{61}")
 STRINGS = (
     '"plain"',
     "'it\\'s'",
@@ -28,6 +30,9 @@ STRINGS = (
     "'//no comment'",
     '"/* nor this */"',
     '"a\\nb"',
+    '"line\u2028sep\u2029end"',
+    "'</script><!-- \\\nover two lines'",
+    '"}; await mcp.fs.read({"',
 )
 
 
@@ -43,8 +48,8 @@ class Var:
 class Expressions:
     """Writes expressions; the scope is the stack of names that are surely initialised."""
 
-    def __init__(self, seed: int) -> None:
-        self.dice = random.Random(seed)
+    def __init__(self, dice: Dice) -> None:
+        self.dice = dice
         self.vars: list[Var] = []
         self.tools: dict[str, list[str]] = {}
         self.functions: list[tuple[str, str]] = []
@@ -58,16 +63,20 @@ class Expressions:
     # --- small parts
 
     def chance(self, percent: int) -> bool:
-        return self.dice.randrange(100) < percent
+        return self.dice.chance(percent)
 
     def fresh(self, stem: str = "v") -> str:
         self.counter += 1
-        odd = self.dice.choice(["größe", "$v", "_v", "変数"]) if self.chance(10) else stem
+        odd = self.dice.choice(ODD_NAMES) if self.chance(10) else stem
         return f"{odd}{self.counter}"
 
     def var(self, kind: str) -> str | None:
         names = [v.name for v in self.vars if v.kind == kind]
         return self.dice.choice(names[-4:]) if names else None
+
+    def new(self, name: str, kind: str) -> Var:
+        """A name that the program is about to declare."""
+        return Var(name, kind)
 
     def declare(self, kind: str, *, writable: bool = False) -> str:
         name = self.fresh()
@@ -155,7 +164,10 @@ class Expressions:
     def callee(self, tool: str) -> str:
         server, name = tool.split(".")
         forms = [f"mcp.{tool}"] * 4 + [f'mcp["{server}"].{name}', f"mcp.{server}['{name}']"]
-        forms += [f"mcp?.{tool}", f"mcp.{server}?.{name}"]
+        forms += [f"mcp?.{tool}", f"mcp.{server}?.{name}", f"mcp[`{server}`].{name}"]
+        forms += [f"mcp /*.*/.{tool}", f"mcp.{server}./*x(*/{name}", f"mcp!.{server}!.{name}"]
+        forms += [f"mcp\n  // mcp.db.query(\n  .{server}\n  .{name}", f"(mcp as any).{tool}"]
+        forms += [f"(mcp).{tool}", f"mcp.{server}.\\u{{{ord(name[0]):x}}}{name[1:]}"]
         return self.dice.choice(forms + 4 * self.tools.get(tool, []))
 
     def arguments(self) -> str:
@@ -171,6 +183,14 @@ class Expressions:
             "",
         ]
         forms += self.written()
+        known = [v.name for v in self.vars if v.kind not in ("bool", "num", "constant")]
+        if known:
+            name = self.dice.choice(known[-6:])
+            forms += [f"{{ data: {name} }}", f"{{ deep: [{{ in: {name} }}] }}"] * 2
+            forms += [f"{{ text: `<${{JSON.stringify({name})}}>` }}"]
+        stat = self.var("stat") or self.var("page") or self.var("res")
+        if stat:
+            forms += [f"{{ ...{stat} }}", f"{{ a: 1, ...({stat} as any), limit }}"]
         if text and text.isascii():
             forms += [f"{{ {text} }}"] * 2
         if self.chance(7) and not self.sync:
@@ -209,9 +229,9 @@ class Expressions:
         return f"({made})"
 
     def promise_in_sync(self, kind: str) -> str:
-        self.sync = True
+        outer, self.sync = self.sync, True
         made = self.promise(kind)
-        self.sync = False
+        self.sync = outer
         return made
 
     def any_call(self) -> str:

@@ -5,15 +5,19 @@ nothing else writes.
 """
 
 import re
+from collections.abc import Iterable
 
+from hypothesis import strategies as st
+
+from tests.oracle.dice import Bytes, Dice, Seeded
 from tests.oracle.expressions import Var
 from tests.oracle.scenario import Case
-from tests.oracle.statements import Statements
+from tests.oracle.typescript import TypeScript
 
 ARGS = {"n": 3, "name": "agent", "items": ["x", "y", "zz"], "flag": True, "limit": 2}
 
 
-class Writer(Statements):
+class Writer(TypeScript):
     """Writes one program."""
 
     def block(self, depth: int, size: int = 2) -> list[str]:
@@ -39,6 +43,18 @@ class Writer(Statements):
         ]
         deep = [self.if_else, self.if_else, self.switch, self.parallel, self.parallel, self.loop]
         deep += [self.loop, self.loop, self.attempt, self.attempt, self.callback, self.closure]
+        flat += [self.recursion, self.defaults, self.closure_state, self.ternaries, self.typed]
+        flat += [self.assignments, self.chains, self.combinators, self.promise_chains]
+        flat += [
+            self.patterns,
+            self.building,
+            self.error_data,
+            self.named,
+            self.named,
+            self.lexical,
+        ]
+        deep += [self.iife, self.handed_on, self.generator, self.async_generator, self.klass]
+        deep += [self.finals, self.loops, self.switches, self.array_callbacks]
         return self.dice.choice(flat + deep if depth > 0 else flat)(depth)
 
     def if_else(self, depth: int) -> list[str]:
@@ -195,25 +211,48 @@ class Writer(Statements):
 
     def roomy(self, line: str) -> str:
         """More space and comments between tokens; inside strings they are only text."""
-        if line.lstrip().startswith("/"):  # a comment cannot hold another
+        if line.lstrip().startswith("/") or "my server" in line:  # a comment cannot hold another
             return line
         odd = [" /* mcp.fs.read( } */ ", "  "]
         return re.sub(
             r"(?<=\S) (?=\S)", lambda _: self.dice.choice(odd) if self.chance(10) else " ", line
         )
 
-    def program(self) -> str:
-        lines = self.prologue()
-        for _ in range(self.dice.randint(2, 6)):
+    def program(self, statements: Iterable[Dice]) -> str:
+        """The text; every statement at the top has choices of its own."""
+        returns, roomy, windows = self.chance(85), self.chance(15), self.chance(10)
+        lines, own = self.prologue(), self.dice
+        for self.dice in statements:
             lines += self.statement(2)
-        if self.chance(85):
+        self.dice = own
+        if returns:
             lines.append("return { out };")
-        if self.chance(15):
+        if roomy:
             lines = [self.roomy(line) for line in lines]
         text = "\n".join(lines)
-        return text.replace("\n", "\r\n") if self.chance(10) else text
+        return text.replace("\n", "\r\n") if windows else text
 
 
 def case(seed: int) -> Case:
     """The program of a seed, in the world of the same seed."""
-    return Case(source=Writer(seed).program(), args=ARGS, parameters=("limit",), seed=seed)
+    return written(Seeded(seed), seed)
+
+
+def written(dice: Dice, seed: int) -> Case:
+    """The program of some choices, in the world of a seed."""
+    return _case(dice, [dice] * dice.randint(2, 6), seed)
+
+
+def _case(dice: Dice, statements: Iterable[Dice], seed: int) -> Case:
+    source = Writer(dice).program(statements)
+    return Case(source=source, args=ARGS, parameters=("limit",), seed=seed)
+
+
+_choices = st.binary(min_size=90, max_size=90)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Programs of the whole grammar with their worlds; they shrink statement by statement."""
+    statements = draw(st.lists(_choices, min_size=1, max_size=8))
+    return _case(Bytes(draw(_choices)), map(Bytes, statements), draw(st.integers(0, 30)))
