@@ -186,7 +186,7 @@ class _Splicer:
             left = link["object"] if link.kind in MEMBERS else link["function"]
             self._probe("present", name, left, self._next_cut(link))
             return
-        callee = _unasserted(link["function"])
+        callee = bare(link["function"])
         if callee.kind not in MEMBERS:
             return
         self._ask(callee, name)
@@ -283,13 +283,7 @@ def _cuts_chain(point: Point) -> bool:
     if point.form is Form.OPTIONAL_MEMBER:
         return True
     is_call = point.form is Form.OPTIONAL_CALL
-    return is_call and _unasserted(point.syntax["function"]).kind not in MEMBERS
-
-
-def _unasserted(node: Syntax) -> Syntax:
-    while node.kind == "non_null_expression" and node.children:
-        node = node.children[0]
-    return node
+    return is_call and bare(point.syntax["function"]).kind not in MEMBERS
 
 
 def _loses_this(top: Syntax) -> bool:
