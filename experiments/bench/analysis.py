@@ -18,7 +18,7 @@ import numpy as np
 from tree_sitter import Parser
 
 from pml.analysis.analyse import analyse, read
-from pml.analysis.syntax import LANGUAGE
+from pml.analysis.grammar import LANGUAGE
 from pml.domain.tools import Catalog, Tool
 from pml.loop.analysed import Analysed
 

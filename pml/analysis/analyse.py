@@ -17,7 +17,6 @@ from pml.analysis.diagnose import (
     report_calls,
     report_flow,
     report_refused,
-    report_syntax,
 )
 from pml.analysis.early import report_early_errors
 from pml.analysis.edges import Drawn, draw
@@ -33,7 +32,8 @@ from pml.analysis.prune import kept_points
 from pml.analysis.scope import Scopes
 from pml.analysis.splice import instrument
 from pml.analysis.statements import Statements
-from pml.analysis.syntax import MAX_DEPTH, Source
+from pml.analysis.syntax import Source
+from pml.analysis.unparsed import report_depth, report_syntax
 from pml.domain.limits import Limits
 from pml.domain.program import Diagnostic, Program, Severity
 from pml.domain.structure import (
@@ -172,13 +172,7 @@ def _readable(source: str, limits: Limits) -> tuple[str, Diagnostic | None]:
 def _unparsed(source: Source, report: Reporter) -> bool:
     """Whether the source cannot be analysed further; the reasons are reported."""
     report_syntax(source, report)
-    if source.too_deep is not None:
-        message = (
-            f"nested more than {MAX_DEPTH} levels deep: split the expression with variables, "
-            "or read the data with a tool"
-        )
-        at = source.too_deep
-        report.at(at, at + 1, Severity.ERROR, "too-deep", message)
+    report_depth(source, report)
     return bool(report.found)
 
 

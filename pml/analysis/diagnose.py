@@ -2,21 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from pml.analysis.calls import Calls, Kind, Site
+from pml.analysis.calls import Calls, Site
 from pml.analysis.globals import ABSENT, RESERVED, SHIM
-from pml.analysis.literals import key_name
-from pml.analysis.schemas import violations
+from pml.analysis.judging import Judge, Violation
+from pml.analysis.partial import place_of
 from pml.analysis.scope import Scopes
 from pml.analysis.syntax import Source, Syntax, bare
-from pml.domain.capability import CAPABILITY_SERVER
-from pml.domain.nearest import did_you_mean
+from pml.analysis.unknown import Unknown, not_a_tool
 from pml.domain.program import Diagnostic, Severity
-from pml.domain.structure import ANY_TOOL, Argument
+from pml.domain.structure import Argument
 from pml.domain.tools import Catalog
 
 _TEXT_CHARS = 80
-_SYNTAX_ERRORS = 10
-"""Reported per program: one mistake often makes many."""
+_TEXT_BYTES = 2_000
+"""Of what a diagnostic is about, that are looked at for its first line."""
 
 _REFUSED = {
     "import_statement": ("module-syntax", "a program cannot import: tools are its only way out"),
@@ -26,6 +25,8 @@ _REFUSED = {
     "with_statement": ("unsupported", "the program is strict code: `with` is not possible"),
     "hash_bang_line": ("unsupported", "remove the line: the program is no script file"),
     "import_alias": ("module-syntax", "a program cannot import: tools are its only way out"),
+    "html_comment": ("syntax", "`-->` cannot begin a line: for a comment write //"),
+    "decorator": ("unsupported", "decorators are not possible: call the function yourself"),
 }
 _CODE_FROM_TEXT = "code cannot be made from text: what it calls could not be known before it runs"
 
@@ -40,7 +41,7 @@ class Reporter:
     def at(self, start: int, end: int, severity: Severity, code: str, message: str) -> None:
         """Report a range of bytes."""
         line, column = self._source.position(start)
-        text = self._source.data[start:end].decode("utf-8", "replace").strip()
+        text = first_line(self._source, start, end)
         self.found.append(
             Diagnostic(
                 severity=severity,
@@ -48,9 +49,13 @@ class Reporter:
                 message=message,
                 line=line,
                 column=column,
-                text=text.splitlines()[0][:_TEXT_CHARS] if text else "",
+                text=text,
             )
         )
+
+    def add(self, node: Syntax, said: tuple[Severity, str, str]) -> None:
+        """Report a node with a severity, a code and a message."""
+        self.at(node.start, node.end, *said)
 
     def error(self, node: Syntax, code: str, message: str) -> None:
         """Report a node that stops the program."""
@@ -61,25 +66,11 @@ class Reporter:
         self.at(node.start, node.end, Severity.WARNING, code, message)
 
 
-def report_syntax(source: Source, report: Reporter) -> None:
-    """What does not parse."""
-    for count, node in enumerate(source.problems()):
-        if count == _SYNTAX_ERRORS:
-            return
-        if node.is_missing:
-            message = f"expected {node.type!r} here"
-            start = _before_blanks(source.data, node.start_byte)
-            report.at(start, node.end_byte, Severity.ERROR, "syntax", message)
-            continue
-        text = source.data[node.start_byte : node.end_byte].decode("utf-8", "replace").strip()
-        shown = text.splitlines()[0][:_TEXT_CHARS] if text else "the end of the source"
-        message = f"unexpected {shown!r}: expected a TypeScript statement or expression"
-        report.at(node.start_byte, node.end_byte, Severity.ERROR, "syntax", message)
-
-
-def _before_blanks(data: bytes, offset: int) -> int:
-    """Where the text before a missing token ends."""
-    return len(data[:offset].rstrip()) if data[:offset].strip() else offset
+def first_line(source: Source, start: int, end: int) -> str:
+    """The first line of a range, cut to what a message can hold."""
+    data = source.data[start : min(end, start + _TEXT_BYTES)]
+    text = data.decode("utf-8", "ignore").strip()
+    return text.splitlines()[0][:_TEXT_CHARS].rstrip() if text else ""
 
 
 def report_refused(source: Source, scopes: Scopes, report: Reporter) -> None:
@@ -132,51 +123,32 @@ def report_calls(
     report: Reporter,
 ) -> None:
     """Unknown servers, tools and capabilities, and arguments that cannot be right."""
+    unknown = Unknown(catalog)
+    judge = Judge(source)
     for site in calls.sites:
         tool = catalog.find(site.handle.tool)
         if tool is None:
-            _report_unknown(site, catalog, report)
+            report.add(site.expression, unknown.of(site.handle))
         elif site.call is not None:
-            in_object = bool(site.arguments) and bare(site.arguments[0]).kind == "object"
-            for code, name, message in violations(tool, arguments[site], in_object=in_object):
-                report.error(_place(source, site, name), code, message)
+            for violation in judge.violations(tool, site.arguments, arguments[site]):
+                place = _place(source, site, violation)
+                severity = Severity.ERROR if violation.certain else Severity.WARNING
+                report.add(place, (severity, violation.code, violation.message))
+    for call, handle in calls.not_tools:
+        report.error(call, "no-tool", not_a_tool(handle, catalog))
     for leak in calls.leaks:
-        message = "what is called through this cannot be known before it runs: it needs approval"
+        message = (
+            f"{source.text(bare(leak))[:_TEXT_CHARS]} goes where it cannot be followed: what is "
+            "called through it is not known before the program runs, so it needs approval"
+        )
         report.warn(leak, "dynamic-tool", message)
 
 
-def _report_unknown(site: Site, catalog: Catalog, report: Reporter) -> None:
-    """A call of what the catalog does not have."""
-    handle, expression = site.handle, site.expression
-    server, name = handle.server or "", handle.name or ""
-    others = catalog.tools_of(server)
-    if handle.kind is Kind.CAPABILITY:
-        message = f"no capability {name!r} is known{did_you_mean(name, others)}"
-        if handle.tool == ANY_TOOL:  # a run keeps the versions that it calls: they must be named
-            message = "which capability this calls cannot be known before it runs: write its name"
-        report.error(expression, "unknown-capability", message)
-    elif handle.tool == ANY_TOOL:
-        message = "which tool this calls cannot be known before it runs: it needs approval"
-        report.warn(expression, "dynamic-tool", message)
-    elif server not in catalog.servers:
-        servers = [known for known in catalog.servers if known != CAPABILITY_SERVER]
-        hint = did_you_mean(server, servers)
-        if not servers:
-            hint = ": no server is configured; name them in mcp.json"
-        report.error(expression, "unknown-server", f"no server {server!r}{hint}")
-    else:
-        message = f"server {server!r} has no tool {name!r}{did_you_mean(name, others)}"
-        report.error(expression, "unknown-tool", message)
-
-
-def _place(source: Source, site: Site, name: str | None) -> Syntax:
-    """The argument of that name, or the call."""
-    given = bare(site.arguments[0]) if site.arguments else None
-    for child in given.children if given is not None and name is not None else ():
-        key = child.get("key") or child
-        if key_name(source, key) == name:
-            return child
-    return site.node
+def _place(source: Source, site: Site, violation: Violation) -> Syntax:
+    """The innermost part of the arguments that the violation is about, or the call."""
+    if not site.arguments or not violation.place:
+        return site.node
+    return place_of(source, site.arguments[0], violation.place)
 
 
 def report_flow(

@@ -15,11 +15,12 @@ from typing import Any
 from tree_sitter import Node, Query, QueryCursor
 
 from pml.analysis.escapes import unescape
+from pml.analysis.grammar import LANGUAGE
 from pml.analysis.lifting import Lifted
 from pml.analysis.literals import number_value
 from pml.analysis.naming import Naming
 from pml.analysis.scope import Scopes
-from pml.analysis.syntax import LANGUAGE, Source, Syntax
+from pml.analysis.syntax import Source, Syntax
 from pml.domain.sanitising import redact, redact_text
 from pml.domain.secret_rules import MASK, known_token, sensitive_key
 

@@ -5,50 +5,35 @@ analysis needs into `Syntax`: named nodes without comments and without types (ty
 when the code runs), and an index by kind, so that later passes look up instead of walking.
 """
 
-import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 
-import tree_sitter_typescript
-from tree_sitter import Language, Node, Parser, Tree, TreeCursor
+from tree_sitter import Node, Parser, Tree
 
 from pml.analysis.escapes import unescape
-
-LANGUAGE = Language(tree_sitter_typescript.language_typescript())
+from pml.analysis.grammar import (
+    ACTIONS,
+    BINARY,
+    COMMA,
+    COPY,
+    DROP,
+    IN_CHAIN,
+    KEPT_TOKENS,
+    LANGUAGE,
+    LEAF,
+    LONG_CHAIN,
+    LOOKED_AT,
+    NOTE,
+    OPERATIONS,
+    PLACE,
+    TAKING,
+    TOKEN,
+    TYPE_SUFFIXED,
+)
+from pml.analysis.lines import Lines
 
 MAX_DEPTH = 200
 """Nesting of syntax nodes.  Analysis recurses with at most three Python frames per level."""
-
-_COMMENTS = frozenset({"comment", "html_comment"})
-_TYPES = frozenset(
-    {
-        "type_annotation",
-        "type_arguments",
-        "type_parameters",
-        "interface_declaration",
-        "type_alias_declaration",
-        "ambient_declaration",
-        "asserts_annotation",
-        "type_predicate_annotation",
-        "implements_clause",
-        "function_signature",
-        "method_signature",
-        "abstract_method_signature",
-        "index_signature",
-        "accessibility_modifier",
-        "override_modifier",
-    }
-)
-_TYPE_SUFFIXED = frozenset({"as_expression", "satisfies_expression"})
-_KEPT_TOKENS = {
-    ("switch_case", ":"): "colon",
-    ("switch_default", ":"): "colon",
-    ("member_expression", "."): "dot",
-    ("subscript_expression", "["): "bracket",
-}
-"""Punctuation whose place splicing needs, by the node that it stands in."""
-_PUNCTUATION = frozenset("(){}[];,.:'\"`") | {"=>", "${", "/"}
 
 FUNCTIONS = frozenset(
     {
@@ -125,14 +110,13 @@ class Source:
     """
 
     def __init__(self, text: str, *, with_types: bool = False) -> None:
-        self._erased = _COMMENTS if with_types else _COMMENTS | _TYPES
-        self._suffixed = frozenset[str]() if with_types else _TYPE_SUFFIXED
+        self._actions = ACTIONS[with_types]
+        self._suffixed = frozenset[str]() if with_types else TYPE_SUFFIXED
         self.data = text.encode("utf-8", "surrogatepass")
-        self.tree: Tree = Parser(LANGUAGE).parse(self.data)
-        self.by_kind: dict[str, list[Syntax]] = defaultdict(list)
-        self.too_deep: int | None = None
-        self.root = self._copy()
-        self._line_starts: list[int] = []
+        self.lines = Lines(self.data)
+        self._read(self.data)
+        if self._misread:
+            self._read_without_assertions()
 
     def of_kinds(self, *kinds: str) -> list[Syntax]:
         """All nodes of these kinds in source order."""
@@ -151,12 +135,7 @@ class Source:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column (in characters), counted from 1."""
-        if not self._line_starts:
-            ends = (match.end() for match in re.finditer(rb"\n", self.data))
-            self._line_starts = [0, *ends]
-        line = bisect_right(self._line_starts, offset)
-        before = self.data[self._line_starts[line - 1] : offset]
-        return line, len(before.decode("utf-8", "replace")) + 1
+        return self.lines.position(offset)
 
     def problems(self) -> Iterator[Node]:
         """The ERROR and MISSING nodes, outermost first, in source order."""
@@ -170,48 +149,127 @@ class Source:
             elif node.has_error:
                 stack.extend(reversed(node.children))
 
-    def _copy(self) -> Syntax:
-        cursor = self.tree.walk()
-        root = Syntax("program", 0, len(self.data), None)
-        self.by_kind["program"].append(root)
-        parents = [root]
-        if not cursor.goto_first_child():
-            return root
-        while True:
-            copied = self._copy_node(cursor, parents[-1])
-            if copied is not None and len(parents) >= MAX_DEPTH:
-                self.too_deep = copied.start
-                return root
-            if copied is not None and cursor.goto_first_child():
-                parents.append(copied)
-                continue
-            while not cursor.goto_next_sibling():
-                if not cursor.goto_parent() or len(parents) == 1:
-                    return root
-                parents.pop()
+    def _read(self, data: bytes) -> None:
+        self.tree: Tree = Parser(LANGUAGE).parse(data)
+        self.by_kind: dict[str, list[Syntax]] = defaultdict(list)
+        self.too_deep: Syntax | None = None
+        self._misread: list[int] = []
+        """Where a ``!`` stands that was given too much to assert."""
+        self._operators: dict[Syntax, list[str]] = {}
+        """Of long chains that are being copied."""
+        self.root = self._copy()
 
-    def _copy_node(self, cursor: TreeCursor, parent: Syntax) -> Syntax | None:
-        """The copy of a named node that lives at run time; None for the rest."""
-        node = cursor.node
-        assert node is not None
-        kind = node.type
-        if not node.is_named:
-            if kind == ",":
-                parent.commas += 1
-            elif (field := _KEPT_TOKENS.get((parent.kind, kind))) is not None:
-                parent.fields[field] = Syntax(kind, node.start_byte, node.end_byte, parent)
-            elif kind not in _PUNCTUATION:
+    def _read_without_assertions(self) -> None:
+        """Read the source again with blanks for ``!`` that assert that a value is there.
+
+        The grammar binds them too weakly: it reads ``a && b!.c`` as ``(a && b)!.c``.  They mean
+        nothing when the code runs, and blanks leave everything else where it is.  First only those
+        that are read wrongly; where others then are, all.
+        """
+        had_errors = self.tree.root_node.has_error
+        data = bytearray(self.data)
+        self._read(_blanked(data, self._misread))
+        if self._misread:
+            marks = [node.end - 1 for node in self.by_kind["non_null_expression"]]
+            self._read(_blanked(data, marks))
+        if self.tree.root_node.has_error and not had_errors:
+            self._read(self.data)
+
+    def _copy(self) -> Syntax:  # noqa: C901, PLR0912  # a call per token costs a third
+        """Copy the tree; a long chain of operators becomes one node with all its operands.
+
+        One loop without calls of its own: it runs for every token of a source.
+        """
+        cursor = self.tree.walk()
+        actions, by_kind, suffixed = self._actions, self.by_kind, self._suffixed
+        root = parent = Syntax("program", 0, len(self.data), None)
+        by_kind["program"].append(root)
+        parents = [root]
+        levels = 1
+        more = cursor.goto_first_child()
+        while more:
+            node = cursor.node
+            assert node is not None
+            do, kind = actions[node.kind_id]
+            if do > LEAF:
+                if do is not DROP:
+                    self._note(do, kind, node, parent)
+            elif not suffixed or not parent.children or parent.kind not in suffixed:
+                copied = Syntax(kind, node.start_byte, node.end_byte, parent)
+                parent.children.append(copied)
+                by_kind[kind].append(copied)
+                field = cursor.field_name
+                if field is not None and field not in parent.fields:
+                    parent.fields[field] = copied
+                if do is COPY:
+                    if levels >= MAX_DEPTH:
+                        self.too_deep = copied
+                        return root
+                    chain = self._chain_length(node, copied) if kind in LOOKED_AT else 1
+                    if cursor.goto_first_child():
+                        levels += 1
+                        parents.append(copied)
+                        parent = copied
+                        for _ in range(chain - 1):  # down to the first operand
+                            parents.append(copied)
+                            cursor.goto_first_child()
+                        continue
+            while not (more := cursor.goto_next_sibling()):
+                if len(parents) == 1 or not cursor.goto_parent():
+                    break
+                left = parents.pop()
+                parent = parents[-1]
+                if left is not parent:
+                    levels -= 1
+                    if left in self._operators:
+                        left.tokens = tuple(self._operators.pop(left))
+        return root
+
+    def _note(self, do: int, kind: str, node: Node, parent: Syntax) -> None:
+        """What is no node of its own."""
+        if do is TOKEN:
+            if parent in self._operators:
+                self._operators[parent].append(kind)
+            elif parent.kind != "ERROR":  # which may hold any number of them, and is not looked at
                 parent.tokens += (kind,)
-            return None
-        if kind in self._erased or (parent.children and parent.kind in self._suffixed):
-            return None
-        copied = Syntax(kind, node.start_byte, node.end_byte, parent)
-        parent.children.append(copied)
-        field = cursor.field_name
-        if field is not None:
-            parent.fields.setdefault(field, copied)
-        self.by_kind[kind].append(copied)
-        return copied
+        elif do is COMMA:
+            parent.commas += 1
+        elif do is PLACE:
+            field = KEPT_TOKENS.get((parent.kind, kind))
+            if field is not None:
+                parent.fields[field] = Syntax(kind, node.start_byte, node.end_byte, parent)
+        elif do is NOTE:
+            self.by_kind[kind].append(Syntax(kind, node.start_byte, node.end_byte, parent))
+
+    def _chain_length(self, node: Node | None, copied: Syntax) -> int:
+        """How many operations a long chain has that ends with this one; 1 where there is none."""
+        if copied.kind == "non_null_expression":
+            inner = None if node is None else node.child(0)
+            takes = copied.parent is not None and copied.parent.kind in TAKING
+            if takes and inner is not None and inner.type in OPERATIONS:
+                self._misread.append(copied.end - 1)
+            return 1
+        if node is None or node.descendant_count < 3 * LONG_CHAIN:
+            return 1
+        length = 0
+        while node is not None and node.kind_id == BINARY and _is_in_chain(node):
+            node = node.child(0)
+            length += 1
+        if length < LONG_CHAIN:
+            return 1
+        self._operators[copied] = []
+        return length
+
+
+def _blanked(data: bytearray, marks: list[int]) -> bytes:
+    for mark in marks:
+        data[mark : mark + 1] = b" "
+    return bytes(data)
+
+
+def _is_in_chain(node: Node) -> bool:
+    operator = node.child_by_field_name("operator")
+    return operator is not None and operator.type in IN_CHAIN
 
 
 _TRANSPARENT = frozenset(

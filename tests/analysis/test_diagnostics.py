@@ -76,11 +76,11 @@ def test_an_error_names_its_place_and_stops_the_program(name: str) -> None:
 
 
 SAID = {
-    "await mcp.sf.read()": "no server 'sf'; did you mean 's' or 'fs'?",
+    "await mcp.sf.read()": "no server 'sf'; did you mean mcp.fs.read?",
     "await mcp.fs.raed()": "server 'fs' has no tool 'raed'; did you mean 'read' or 'write' or 'create'?",
-    "await mcp.fs.read({ path: 1 })": 'argument path of fs:read: 1 is not of type "string"',
-    "await mcp.fs.read({ path, encode: 'x' })": "fs:read has no argument 'encode'; it has encoding",
-    "await mcp.fs.read({})": "fs:read needs the argument 'path' (string)",
+    "await mcp.fs.read({ path: 1 })": "argument path of fs:read is 1, a number: it must be a string",
+    "await mcp.fs.read({ path, encode: 'x' })": "fs:read has no argument 'encode'; did you mean 'encoding'?",
+    "await mcp.fs.read({})": "fs:read needs the argument 'path' (a string)",
 }
 
 
@@ -171,7 +171,8 @@ def test_a_source_over_the_limit_is_refused_with_the_limit() -> None:
         "[" * 10_000 + "]" * 10_000,
         "{" * 5_000 + "}" * 5_000,
         "x" + ".y()" * 5_000,
-        "a" + " + a" * 5_000,
+        "a" + " && a" * 5_000,
+        "c ? a : " * 5_000 + "a",
         "if (a) b; else " * 3_000 + "c",
         "!" * 10_000 + "a",
     ],
@@ -252,9 +253,9 @@ NOT_SO = {
     "capabilities.raed_notes({})": "no capability 'raed_notes' is known; did you mean 'read_notes'?",
     "mcp.capabilities.zz()": "no capability 'zz' is known",
     "capabilities[x]()": "which capability this calls cannot be known before it runs: write its name",
-    "capabilities.read_notes({})": ("capabilities:read_notes needs the argument 'path' (string)"),
+    "capabilities.read_notes({})": ("capabilities:read_notes needs the argument 'path' (a string)"),
     "capabilities.read_notes({ path: 1 })": (
-        'argument path of capabilities:read_notes: 1 is not of type "string"'
+        "argument path of capabilities:read_notes is 1, a number: it must be a string"
     ),
     "mcp.capabilitie.x()": "no server 'capabilitie': no server is configured; name them in mcp.json",
 }

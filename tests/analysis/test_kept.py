@@ -154,7 +154,7 @@ PLACES = (
     "await mcp.s.a({{ path: '{0}' }})",
     "const k = '{0}'; await mcp.s.a({{ x: [k, args.y] }}); f(k)",
     "await mcp.s.a({{ x: {{ y: ['{0}', args.z], w: `{0}` }} }}) // {0}",
-    "/* {0} */ await mcp.s.a({{ x: {{ y: '{0}' /* {0} */ }} }}); // {0}\n<!-- {0}\n",
+    "/* {0} */ await mcp.s.a({{ x: {{ y: '{0}' /* {0} */ }} }}); // {0}\n",
     "await mcp.s.a(); f('{0}')",
     "await mcp.s.a({{ x: `a ${{y}} {0}` }})",
     "await mcp.s.a({{ x: y ? '{0}' : 1 }})",

@@ -1,0 +1,94 @@
+"""The grammar of TypeScript, and what becomes of each kind of its nodes in a light tree."""
+
+import tree_sitter_typescript
+from tree_sitter import Language
+
+LANGUAGE = Language(tree_sitter_typescript.language_typescript())
+
+_COMMENTS = frozenset({"comment", "html_comment"})
+_TYPES = frozenset(
+    {
+        "type_annotation",
+        "type_arguments",
+        "type_parameters",
+        "interface_declaration",
+        "type_alias_declaration",
+        "ambient_declaration",
+        "asserts_annotation",
+        "type_predicate_annotation",
+        "implements_clause",
+        "function_signature",
+        "method_signature",
+        "abstract_method_signature",
+        "index_signature",
+        "accessibility_modifier",
+        "override_modifier",
+    }
+)
+TYPE_SUFFIXED = frozenset({"as_expression", "satisfies_expression"})
+KEPT_TOKENS = {
+    ("switch_case", ":"): "colon",
+    ("switch_default", ":"): "colon",
+    ("member_expression", "."): "dot",
+    ("subscript_expression", "["): "bracket",
+}
+"""Punctuation whose place splicing needs, by the node that it stands in."""
+_PLACED = frozenset(":.[")
+_PUNCTUATION = frozenset("(){}];'\"`") | {"=>", "${", "/"}
+_LEAVES = frozenset(
+    {"identifier", "property_identifier", "number", "string", "true", "false", "null", "this"}
+    | {"shorthand_property_identifier", "shorthand_property_identifier_pattern"}
+    | {"undefined", "statement_identifier", "type_identifier", "private_property_identifier"}
+)
+"""Of these the text says all; what is inside a string is not looked at one by one."""
+
+
+COPY, LEAF, DROP, NOTE, COMMA, TOKEN, PLACE = range(7)
+"""What copying does with a node, by its kind: copy it and go into it, copy it, leave it out, leave
+it out and remember where it was, count it, remember it as an operator or keyword, remember where it
+stands.  Plain numbers: an enumeration costs a tenth of the copy."""
+
+
+def _action(kind: str, *, is_named: bool, with_types: bool) -> int:
+    if not is_named:
+        if kind == ",":
+            return COMMA
+        if kind in _PLACED:
+            return PLACE
+        return DROP if kind in _PUNCTUATION else TOKEN
+    if kind in _COMMENTS:
+        return NOTE if kind == "html_comment" else DROP
+    if kind in _TYPES and not with_types:
+        return DROP
+    return LEAF if kind in _LEAVES else COPY
+
+
+def _actions(*, with_types: bool) -> dict[int, tuple[int, str]]:
+    """Decided once per kind: kinds are numbers, and of names there are few."""
+    found = {_ERROR: (COPY, "ERROR")}
+    for number in range(LANGUAGE.node_kind_count):
+        kind = LANGUAGE.node_kind_for_id(number) or ""
+        is_named = LANGUAGE.node_kind_is_named(number)
+        found[number] = (_action(kind, is_named=is_named, with_types=with_types), kind)
+    return found
+
+
+_ERROR = 0xFFFF
+"""tree-sitter's number for what does not parse."""
+ACTIONS = {with_types: _actions(with_types=with_types) for with_types in (False, True)}
+BINARY = LANGUAGE.id_for_node_kind("binary_expression", True)  # of a C function
+LONG_CHAIN = 64
+"""Operators in a row from which on `a + b + c` is one node: it is nested to the left, so a sum
+of a thousand terms would be a thousand levels deep."""
+IN_CHAIN = frozenset("+-*/%|&^")
+"""Operators that evaluate both sides, and group from the left."""
+LOOKED_AT = frozenset({"binary_expression", "non_null_expression"})
+"""Kinds that may not be what they seem."""
+OPERATIONS = frozenset(
+    {"binary_expression", "unary_expression", "await_expression", "update_expression"}
+)
+"""What `!` binds more tightly than, and the grammar less."""
+TAKING = frozenset(
+    {"binary_expression", "member_expression", "subscript_expression", "call_expression"}
+)
+"""What makes a difference of it: it takes the whole operation in place of its last operand."""

@@ -1,0 +1,152 @@
+"""What is certainly wrong with the arguments of a call, by the tool's input schema (SA-7).
+
+Values are judged as far as they are known before the program runs.  Whatever a server may check
+beyond its schema, or whatever its schema says that no validator understands, it checks itself.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import jsonschema_rs
+
+from pml.analysis.expected import expectation, kind_of, shown, types_of
+from pml.analysis.partial import Partial, partial_arguments
+from pml.analysis.schemas import properties
+from pml.analysis.scope import Path
+from pml.analysis.syntax import Source, Syntax, bare
+from pml.domain.nearest import nearest
+from pml.domain.structure import SPREAD, Argument, Literal
+from pml.domain.tools import Tool
+
+_VIOLATIONS = 20
+"""Told per call: one wrong list has as many as elements."""
+_NAMES = 12
+_OF_WHAT_IS_WRITTEN = frozenset({"type", "additionalProperties", "maxItems", "maxProperties"})
+"""Keywords that hold or not whatever else a value holds, and whatever lies in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing that is wrong: where in the arguments, and a sentence."""
+
+    code: str
+    place: Path
+    message: str
+    certain: bool = True
+    """False for formats, which servers read in their own way."""
+
+
+class Judge:
+    """Judges calls; reads the schema of a tool once."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._validators: dict[str, Any] = {}
+
+    def violations(
+        self, tool: Tool, written: list[Syntax], known: Mapping[str, Argument]
+    ) -> Iterator[Violation]:
+        """What is wrong with the arguments as they are written, ``known`` as analysis sees them."""
+        whole = known.get(SPREAD)
+        if isinstance(whole, Literal) and bare(written[0]).kind != "object":
+            message = (
+                f"{tool.id} takes one object with its arguments, not {kind_of(whole.value)}: "
+                "write ({ name: value })"
+            )
+            yield Violation("bad-argument", (), message)
+            return
+        given = partial_arguments(self._source, written, known)
+        if given is not None:
+            yield from islice(self._judged(tool, given), _VIOLATIONS)
+
+    def _judged(self, tool: Tool, given: Partial) -> Iterator[Violation]:
+        validator = self._validator(tool)
+        if validator is None:
+            return
+        for error in validator.iter_errors(given.value):
+            place = tuple(error.instance_path)
+            if given.hides(place):
+                continue
+            name = error.kind.name
+            if name == "required":
+                if place not in given.open:
+                    yield _missing(tool, place, error)
+            elif name in {"additionalProperties", "unevaluatedProperties"}:
+                yield from _unexpected(tool, place, error)
+            elif name in _OF_WHAT_IS_WRITTEN or place not in given.touched:
+                yield _wrong(tool, place, error)
+
+    def _validator(self, tool: Tool) -> Any:  # noqa: ANN401  # the library has a class per draft
+        if tool.id not in self._validators:
+            try:
+                made = jsonschema_rs.validator_for(
+                    tool.input_schema, offline=True, validate_formats=True
+                )
+            except (ValueError, jsonschema_rs.ReferencingError):
+                made = None  # the server's schema is unusable: the server itself will judge
+            self._validators[tool.id] = made
+        return self._validators[tool.id]
+
+
+def _missing(tool: Tool, place: Path, error: jsonschema_rs.ValidationError) -> Violation:
+    name = error.kind.as_dict()["property"]
+    types = types_of(properties(_schema_at(tool, place)).get(name))
+    expected = f" ({types})" if types else ""
+    if not place:
+        return Violation("missing-argument", (), f"{tool.id} needs the argument {name!r}{expected}")
+    message = f"{_named(tool, place)} needs the field {name!r}{expected}"
+    return Violation("bad-argument", place, message)
+
+
+def _unexpected(
+    tool: Tool, place: Path, error: jsonschema_rs.ValidationError
+) -> Iterator[Violation]:
+    known = list(properties(_schema_at(tool, place)))
+    for name in error.kind.as_dict()["unexpected"]:
+        message = (
+            f"{_named(tool, place)} has no field {name!r}"
+            if place
+            else f"{tool.id} has no argument {name!r}"
+        )
+        yield Violation("bad-argument", (*place, name), message + _alternatives(name, known))
+
+
+def _alternatives(name: str, known: list[str]) -> str:
+    near = nearest(name, known)
+    if near:
+        return f"; did you mean {' or '.join(map(repr, near))}?"
+    more = ", ..." if len(known) > _NAMES else ""
+    return f"; it has {', '.join(known[:_NAMES])}{more}" if known else "; it has none"
+
+
+def _wrong(tool: Tool, place: Path, error: jsonschema_rs.ValidationError) -> Violation:
+    is_format = error.kind.name == "format"
+    code = "doubtful-argument" if is_format else "bad-argument"
+    expected = expectation(error)
+    where = _named(tool, place) if place else f"the argument of {tool.id}"
+    if expected is None:
+        return Violation(code, place, f"{where}: {error.message}", certain=not is_format)
+    value = error.instance
+    found = kind_of(value) if error.kind.name == "type" else shown(value)
+    simple = error.kind.name == "type" and not isinstance(value, dict | list | None)
+    is_what = f"{shown(value)}, {found}" if simple else found
+    return Violation(code, place, f"{where} is {is_what}: it {expected}", certain=not is_format)
+
+
+def _named(tool: Tool, place: Path) -> str:
+    first, *rest = place
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in rest)
+    return f"argument {first}{steps} of {tool.id}"
+
+
+def _schema_at(tool: Tool, place: Path) -> dict[str, Any]:
+    """The schema of a place as far as it is written out; empty where it is not."""
+    schema: Any = tool.input_schema
+    for step in place:
+        inner = schema.get("items") if isinstance(step, int) else properties(schema).get(str(step))
+        if not isinstance(inner, dict):
+            return {}
+        schema = inner
+    return schema if isinstance(schema, dict) else {}
