@@ -136,7 +136,7 @@ class Library:
             )
         )
         known = self._tools.get(tool.server, {}).get(tool.name)
-        if changed or known is None or known.schema_hash() != tool.schema_hash():
+        if changed or known != tool:  # also where only its results taught something
             self._doubt(tool.id)
 
     def _forget_tool(self, tool_id: str) -> None:

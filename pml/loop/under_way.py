@@ -23,6 +23,7 @@ from pml.errors import PmlError, StoreError
 from pml.loop.answer import answer, approval_error
 from pml.loop.close import History, close, trace_of
 from pml.loop.nested import JudgesCapabilities, NestedCalls, RunsCapability
+from pml.loop.observed import learn_results
 from pml.loop.ports import Sandboxes, Servers
 from pml.loop.prepare import Prepared, json_object
 from pml.runtime.broker import Broker
@@ -207,6 +208,8 @@ class RunUnderWay:
             now_ms=now_ms,
             limits=means.limits,
         )
+        if not trace.dry_run:
+            await learn_results(means.store.tool_schemas, ledger, self.prepared.catalog)
         return trace
 
     def _say_end(self, ending: Ending) -> None:

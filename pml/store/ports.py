@@ -11,7 +11,7 @@ surrogates replaced by U+FFFD: PostgreSQL cannot hold them.  An id with one is o
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NewType, Protocol
+from typing import Any, NewType, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,18 @@ class CapabilityChanges:
     """Of the capabilities that changed, also the intents that did not."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What results of a tool showed (SA-10)."""
+
+    server: str
+    name: str
+    schema_hash: str
+    """Of the tool that was called."""
+    schema: Mapping[str, Any]
+    """As `pml.learning.shapes` writes it."""
+
+
 class ToolSchemas(Protocol):
     """What upstream servers offered when they were last asked."""
 
@@ -73,7 +85,8 @@ class ToolSchemas(Protocol):
         """Make ``tools`` what ``server`` offers; tools that it no longer lists are marked gone.
 
         Of two tools with one name the last counts.  Capabilities that use a tool that is gone
-        or whose schema hash changed, directly or through others, become stale (ST-4).
+        or whose schema hash changed, directly or through others, become stale (ST-4).  What
+        results showed stays known while the schema hash is the same, whatever ``tools`` says.
         """
 
     async def catalog(self, servers: Collection[str] | None = None) -> Catalog:
@@ -87,6 +100,13 @@ class ToolSchemas(Protocol):
 
     async def changes(self, since: Mark | None) -> ToolChanges:
         """What changed since a mark; everything that is there, for None."""
+
+    async def observe(self, observations: Sequence[Observation]) -> None:
+        """Add what results showed to what is known of their tools; one of each tool.
+
+        Tools that are not there, have changed since, or declare an output schema stay as
+        they are.
+        """
 
 
 class Capabilities(Protocol):

@@ -6,8 +6,9 @@ import msgspec
 
 from pml.domain.record import encode
 from pml.domain.tools import Catalog, Tool
+from pml.learning.shapes import merged
 from pml.store.database import Database
-from pml.store.ports import Mark, ToolChanges
+from pml.store.ports import Mark, Observation, ToolChanges
 from pml.store.printable import printable
 from pml.store.queries import queries
 
@@ -77,6 +78,24 @@ class PostgresToolSchemas:
             gone=() if since is None else tuple(tool.id for gone, tool in found if gone),
         )
 
+    async def observe(self, observations: Sequence[Observation]) -> None:
+        """See `ToolSchemas.observe`."""
+        seen = {(one.server, one.name): one for one in observations}
+        columns: dict[str, object] = {
+            "servers": [server for server, _ in seen],
+            "names": [name for _, name in seen],
+            "schema_hashes": [one.schema_hash for one in seen.values()],
+        }
+        async with self._database.connection() as connection, connection.transaction():
+            cursor = await connection.execute(_SQL["lock_described"], columns)
+            for server, name, text in await cursor.fetchall():
+                known = msgspec.json.decode(str(text)) if text is not None else None
+                learned = merged(known, seen[str(server), str(name)].schema)
+                if learned != known:
+                    schema = encode(learned).decode()
+                    row = {"server": server, "name": name, "observed_schema": schema}
+                    await connection.execute(_SQL["observe"], row)
+
 
 _COLUMNS = (
     "names",
@@ -104,7 +123,7 @@ def _row(position: int, tool: Tool) -> dict[str, object]:
 
 
 def _tool(row: Sequence[object]) -> Tool:
-    server, name, description, input_schema, output_schema, annotations = map(_text, row)
+    server, name, description, input_schema, output_schema, annotations, seen = map(_text, row)
     return Tool(
         server=server,
         name=name,
@@ -112,6 +131,7 @@ def _tool(row: Sequence[object]) -> Tool:
         input_schema=msgspec.json.decode(input_schema),
         output_schema=msgspec.json.decode(output_schema or "null"),
         annotations=msgspec.json.decode(annotations),
+        observed_schema=msgspec.json.decode(seen or "null"),
     )
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 import msgspec
 
 from pml.domain.tools import Catalog, Tool
+from pml.learning.shapes import merged
 from pml.store.memory.data import Data, KeptTool, stored
-from pml.store.ports import Mark, ToolChanges
+from pml.store.ports import Mark, Observation, ToolChanges
 from pml.store.printable import printable
 from pml.store.staleness import called, callers
 
@@ -40,8 +41,10 @@ class MemoryToolSchemas:
         self._mark_stale({f"{server}:{name}" for name in (*lost, *altered)})
 
     def _kept(self, tool: Tool, old: KeptTool | None) -> KeptTool:
-        same = old and not old.gone and old.tool.schema_hash() == tool.schema_hash()
-        return KeptTool(tool, old.changed if old and same else self._data.changed())
+        if old is None or old.tool.schema_hash() != tool.schema_hash():
+            return KeptTool(tool, self._data.changed())
+        tool = msgspec.structs.replace(tool, observed_schema=old.tool.observed_schema)
+        return KeptTool(tool, self._data.changed() if old.gone else old.changed)
 
     def _mark_stale(self, tool_ids: set[str]) -> None:
         kept = self._data.capabilities
@@ -85,8 +88,22 @@ class MemoryToolSchemas:
             gone=() if since is None else tuple(kept.tool.id for kept in new if kept.gone),
         )
 
+    async def observe(self, observations: Sequence[Observation]) -> None:
+        """See `ToolSchemas.observe`."""
+        for one in observations:
+            kept = self._data.servers.get(one.server, {}).get(one.name)
+            if kept is None or kept.tool.schema_hash() != one.schema_hash:
+                continue
+            known = kept.tool.observed_schema
+            learned = merged(known, one.schema)
+            if kept.tool.output_schema is None and learned != known:
+                kept.tool = msgspec.structs.replace(kept.tool, observed_schema=learned)
+                kept.changed = self._data.changed()
+
 
 def _stored(server: str, tool: Tool) -> Tool:
     return stored(
-        msgspec.structs.replace(tool, server=server, description=printable(tool.description))
+        msgspec.structs.replace(
+            tool, server=server, description=printable(tool.description), observed_schema=None
+        )
     )

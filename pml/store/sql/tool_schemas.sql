@@ -34,6 +34,8 @@ DO UPDATE SET
   output_schema = excluded.output_schema,
   annotations = excluded.annotations,
   schema_hash = excluded.schema_hash,
+  observed_schema = CASE
+    WHEN old.schema_hash = excluded.schema_hash THEN old.observed_schema END,
   gone_at = NULL,
   changed_at = CASE
     WHEN old.schema_hash = excluded.schema_hash THEN old.changed_at ELSE now() END,
@@ -76,7 +78,7 @@ WHERE workflow_pattern.pattern_id = locked.pattern_id
 -- A server without tools is one row of nulls.
 -- name: catalog
 SELECT tool_server.server, name, description, input_schema::text, output_schema::text,
-       annotations::text
+       annotations::text, observed_schema::text
 FROM tool_server
 LEFT JOIN tool_schema
   ON tool_schema.server = tool_server.server AND tool_schema.user_id = tool_server.user_id
@@ -86,7 +88,7 @@ ORDER BY tool_server.server, position
 
 -- name: find
 SELECT tool_schema.server, tool_schema.name, description, input_schema::text,
-       output_schema::text, annotations::text
+       output_schema::text, annotations::text, observed_schema::text
 FROM unnest(%(servers)s::text[], %(names)s::text[]) AS wanted (server, name)
 JOIN tool_schema
   ON tool_schema.server = wanted.server AND tool_schema.name = wanted.name
@@ -96,9 +98,27 @@ WHERE gone_at IS NULL
 -- wrote in another cluster, from which the row was restored: that is no change here.
 -- name: changes
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS mark, gone_at IS NOT NULL AS gone,
-       server, name, description, input_schema::text, output_schema::text, annotations::text
+       server, name, description, input_schema::text, output_schema::text, annotations::text,
+       observed_schema::text
 FROM (VALUES (1)) AS always
 LEFT JOIN tool_schema
   ON changed_xid >= %(since)s::xid8
      AND (%(since)s::xid8 = '0' OR changed_xid < pg_snapshot_xmax(pg_current_snapshot()))
 ORDER BY server, position
+
+-- In one order, so that two runs that end together do not wait in a circle.
+-- name: lock_described
+SELECT tool_schema.server, tool_schema.name, observed_schema::text
+FROM unnest(%(servers)s::text[], %(names)s::text[], %(schema_hashes)s::text[])
+  AS seen (server, name, schema_hash)
+JOIN tool_schema
+  ON tool_schema.server = seen.server AND tool_schema.name = seen.name
+     AND tool_schema.schema_hash = seen.schema_hash
+WHERE output_schema IS NULL
+ORDER BY tool_schema.server, tool_schema.name
+FOR NO KEY UPDATE OF tool_schema
+
+-- name: observe
+UPDATE tool_schema
+SET observed_schema = %(observed_schema)s::json, changed_xid = pg_current_xact_id()
+WHERE server = %(server)s AND name = %(name)s
