@@ -33,6 +33,7 @@ from pml.analysis.scope import Scopes
 from pml.analysis.splice import instrument
 from pml.analysis.statements import Statements
 from pml.analysis.syntax import Source
+from pml.analysis.taint import Taint
 from pml.analysis.unparsed import report_depth, report_syntax
 from pml.domain.limits import Limits
 from pml.domain.program import Diagnostic, Program, Severity
@@ -196,16 +197,19 @@ def _analyse(names: _Names, text: str, catalog: Catalog) -> Program:
     ids = {point.site: point.id for point in drawn.points if point.site is not None}
     tracer = Tracer(source, scopes, names.functions, calls)
     tracer.prepare()
-    arguments = Arguments(source, scopes, tracer, ids)
+    read_inputs = inputs(source, scopes)
+    values = passed(source, calls)
+    lifts = lift(source, scopes, names.functions, calls, values=values, read=read_inputs)
+    taint = Taint(source, scopes, names.functions, calls, tracer.shared)
+    arguments = Arguments(source, scopes, tracer=tracer, taint=taint, ids=ids, lifts=lifts)
     given = {site: arguments.of(site) for site in calls.sites}
     report_calls(source, calls, catalog, given, report)
     report_flow(flow.unreachable, flow.unawaited(), report)
     provided = _provided(arguments, ids, catalog, flow.graph, drawn)
-    read_inputs = inputs(source, scopes)
     structure = StaticStructure(
         nodes=tuple(_node(point, given, catalog) for point in drawn.points),
         edges=(*drawn.edges, *provided),
-        complete=calls.complete,
+        complete=calls.complete and not arguments.cut,
         parameters=read_inputs.names,
         variables=read_inputs.variables,
         layers=drawn.layers,
@@ -215,8 +219,7 @@ def _analyse(names: _Names, text: str, catalog: Catalog) -> Program:
     program = Program(source=text, structure=structure, instrumented="", diagnostics=found)
     if program.errors:
         return program
-    values = passed(source, calls)
-    lifted = lift(source, scopes, calls, values, read_inputs)
+    lifted = lifts.literals
     return msgspec.structs.replace(
         program,
         instrumented=instrument(source, calls, drawn.points, lifted),
@@ -229,7 +232,7 @@ def _provided(
     arguments: Arguments, ids: dict[Site, str], catalog: Catalog, graph: Graph, drawn: Drawn
 ) -> list[Edge]:
     """The ``provides`` edges in the order of what they lead to."""
-    found = dataflow_edges(arguments.flows, ids, catalog)
+    found = arguments.told(dataflow_edges(arguments.flows, ids, catalog))
     found += schema_edges(graph, catalog, {(edge.source, edge.target) for edge in found})
     place = {point.id: index for index, point in enumerate(drawn.points)}
     return sorted(found, key=lambda edge: (place[edge.target], place[edge.source]))

@@ -1,87 +1,195 @@
-"""Arguments of every call site: literal, reference, parameter or computed (SA-4)."""
+"""Arguments of every call site: literal, reference, parameter or computed (SA-4).
 
-from collections.abc import Mapping
+A value that can be followed says itself what it is made of; for one that cannot, all results
+count that may be in it.  What a program passes on is listed up to a number that grows with its
+calls; where more flows, `Arguments.cut` says that the list is not whole.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
 
 from pml.analysis.calls import Site
 from pml.analysis.functions import method_of, receiver_of
+from pml.analysis.lifting import Lifts
 from pml.analysis.literals import NOT_LITERAL, key_name, literal
-from pml.analysis.origins import From, Origin, Origins, Tracer
-from pml.analysis.scope import Scopes
+from pml.analysis.origins import Tracer
+from pml.analysis.scope import Into, Path, Scopes
 from pml.analysis.syntax import Source, Syntax, bare
-from pml.domain.structure import SPREAD, Argument, Computed, Literal, Parameter, Reference
+from pml.analysis.taint import Taint
+from pml.analysis.traces import UNSEEN, From, Origin, Origins
+from pml.domain.structure import (
+    SPREAD,
+    Argument,
+    Computed,
+    Edge,
+    FieldFlow,
+    Literal,
+    Parameter,
+    Reference,
+)
+
+_FLOWS = 4_000
+_FLOWS_PER_CALL = 8
+"""So many flows are listed whatever the program; a variable that collects the results of n calls
+and is passed to n others would have n * n of them."""
+_MOST_FIELDS = 16
+"""Parts of one result in the arguments of one call; more are not told apart."""
+_WHOLE = ("", "")
 
 
 class Arguments:
-    """Classifies arguments; ``ids`` gives the node id of every site."""
+    """Classifies arguments; ``ids`` gives the node id of every site, in their order."""
 
     def __init__(
-        self, source: Source, scopes: Scopes, tracer: Tracer, ids: Mapping[Site, str]
+        self,
+        source: Source,
+        scopes: Scopes,
+        *,
+        tracer: Tracer,
+        taint: Taint,
+        ids: Mapping[Site, str],
+        lifts: Lifts,
     ) -> None:
         self._source = source
         self._scopes = scopes
         self._tracer = tracer
+        self._taint = taint
         self._ids = ids
+        self._lifts = lifts
+        self._left = _FLOWS + _FLOWS_PER_CALL * len(ids)
+        self._least = _FLOWS_PER_CALL
+        self.cut = False
+        """Whether more flows than is listed."""
         self.flows: dict[Site, dict[str, set[str]]] = {}
         """For every site the ids that feed it, and the arguments that each feeds."""
+        self._fields: dict[Site, dict[str, set[tuple[str, str]]]] = {}
 
     def of(self, site: Site) -> dict[str, Argument]:
         """The arguments by name; `SPREAD` for what has no name in the code."""
         self.flows[site] = {}
+        self._fields[site] = {}
         if site.call is None:
             return self._of_value(site)
         found: dict[str, Argument] = {}
-        for name, expression in self._named(site.arguments):
-            origins = self._tracer.trace(expression)
-            self._note(site, name, origins)
-            argument = self._classify(expression, origins)
+        for name, expression, is_key in self._named(site.arguments):
+            if is_key:
+                self._noted(site, SPREAD, "", expression, self._tracer.trace(expression))
+                continue
+            argument = self._argument(site, name, expression)
             known = found.get(name)
             found[name] = argument if known is None or name != SPREAD else _joined(known, argument)
         return found
 
-    def _named(self, arguments: list[Syntax]) -> list[tuple[str, Syntax]]:
+    def told(self, edges: Iterable[Edge]) -> list[Edge]:
+        """The edges with the parts that flow along them, where these can be told."""
+        by_id = {self._ids[site]: told for site, told in self._fields.items()}
+        return [
+            msgspec.structs.replace(edge, fields=fields)
+            if (fields := _field_flows(by_id[edge.target][edge.source]))
+            else edge
+            for edge in edges
+        ]
+
+    def _named(self, arguments: list[Syntax]) -> list[tuple[str, Syntax, bool]]:
         if len(arguments) != 1 or bare(arguments[0]).kind != "object":
-            return [(SPREAD, a.children[0] if _is_spread(a) else a) for a in arguments]
-        named: list[tuple[str, Syntax]] = []
-        for child in bare(arguments[0]).children:
-            name: str | None = None
-            value = child
-            if child.kind == "pair":
-                name, value = key_name(self._source, child["key"]), child["value"]
-            elif child.kind == "shorthand_property_identifier":
-                name = self._source.name(child)
-            elif _is_spread(child):
-                value = child.children[0]
-            elif child.kind == "method_definition":
-                name = key_name(self._source, child["name"])
-            named.append((SPREAD if name is None else name, value))
-        return named
+            return [(SPREAD, a.children[0] if _is_spread(a) else a, False) for a in arguments]
+        return list(_members(self._source, bare(arguments[0])))
+
+    def _argument(self, site: Site, name: str, expression: Syntax) -> Argument:
+        whole: list[Origin] = []
+        start = "" if name == SPREAD else _joined_path((name,))
+        leaves = list(self._leaves(expression, start))
+        listed: list[Parameter] = []
+        for place, leaf in leaves:
+            origins = self._tracer.trace(leaf)
+            names = self._lifts.names.get(bare(leaf), ())
+            listed += [Parameter(parameter_name=one) for one in names]
+            whole += self._noted(site, name, place, leaf, origins)
+        origins = tuple(dict.fromkeys(whole))
+        exact = len(leaves) == 1 and leaves[0][1] is expression
+        return self._classify(expression, origins, tuple(listed), exact=exact)
+
+    def _leaves(self, expression: Syntax, place: str) -> Iterator[tuple[str, Syntax]]:
+        """The parts of nested object and array literals, with the way to each."""
+        node = bare(expression)
+        if node in self._lifts.names:
+            yield place, expression
+        elif node.kind == "object":
+            for name, value, _is_key in _members(self._source, node):
+                inner = place if name == SPREAD else _joined_path((name,), place)
+                yield from self._leaves(value, inner)
+        elif node.kind == "array" and not any(map(_is_spread, node.children)):
+            for child in node.children:
+                yield from self._leaves(child, _joined_path((child.index,), place))
+        else:
+            yield place, expression
 
     def _of_value(self, site: Site) -> dict[str, Argument]:
         """A tool that is handed on: called with what its receiver gives it."""
         call = site.expression.parent.parent if site.expression.parent is not None else None
         if call is None or method_of(self._source, call) is None:
+            self._noted(site, SPREAD, "", site.expression, (UNSEEN,))
             return {SPREAD: Computed(expression=self._source.text(site.expression))}
         receiver = receiver_of(call)
-        origins = self._tracer.trace(receiver)
-        self._note(site, SPREAD, origins)
+        origins = self._noted(site, SPREAD, "", receiver, (*self._tracer.trace(receiver), UNSEEN))
         text = self._source.text(receiver)
         return {SPREAD: Computed(expression=text, inputs=self._inputs(origins))}
 
-    def _note(self, site: Site, name: str, origins: Origins) -> None:
-        for origin in origins:
-            if origin.site is not None and origin.site in self._ids:
-                self.flows[site].setdefault(self._ids[origin.site], set()).add(name)
+    # What feeds it
 
-    def _classify(self, expression: Syntax, origins: Origins) -> Argument:
+    def _noted(
+        self, site: Site, name: str, place: str, leaf: Syntax, origins: Origins
+    ) -> list[Origin]:
+        """The origins, with all results that may be there and were not seen; flows are noted."""
+        found = [o for o in origins if o.kind is not From.UNSEEN]
+        if len(found) < len(origins):
+            found = self._all(site, leaf, found)
+        for origin in found:
+            if origin.site is not None and origin.site in self._ids:
+                producer = self._ids[origin.site]
+                self.flows[site].setdefault(producer, set()).add(name)
+                told = self._fields[site].setdefault(producer, set())
+                if len(told) <= _MOST_FIELDS:
+                    told.add((_joined_path(origin.path), place))
+        return found
+
+    def _all(self, site: Site, leaf: Syntax, seen: list[Origin]) -> list[Origin]:
+        expressions = [] if leaf is site.expression else [leaf]
+        bits = self._taint.sites(site, expressions)
+        before = self._taint.order.before(site)
+        found = [o for o in seen if o.site is None or self._taint.order.bit(o.site) & before]
+        found = [Origin(o.kind, o.name, o.site, o.text, exact=False) for o in found]
+        for origin in found:
+            bits &= ~(self._taint.order.bit(origin.site) if origin.site is not None else 0)
+        count = bits.bit_count()
+        allowed = max(self._left, self._least)
+        self._left -= min(count, allowed)
+        self.cut = self.cut or count > allowed
+        text = self._source.text(leaf)
+        for _ in range(min(count, allowed)):
+            last = bits.bit_length() - 1  # the latest are kept
+            bits ^= 1 << last
+            other = self._taint.order.site(last)
+            found.append(Origin(From.CALL, "", other, text, exact=False))
+        return found
+
+    # Kinds
+
+    def _classify(
+        self, expression: Syntax, origins: Origins, lifted: tuple[Parameter, ...], *, exact: bool
+    ) -> Argument:
         value = literal(self._source, expression)
         if value is NOT_LITERAL:
             value = self._constant(bare(expression))
         if value is not NOT_LITERAL:
-            return Literal(value=value)
+            names = self._lifts.names.get(bare(expression), ())
+            return Literal(value=value, parameter_name=names[0] if len(names) == 1 else None)
         inputs = self._inputs(origins)
-        if len(inputs) == 1 and len(origins) == 1 and origins[0].exact:
+        if exact and len(inputs) == 1 and len(origins) == 1 and origins[0].exact:
             return inputs[0]
-        return Computed(expression=self._source.text(expression), inputs=inputs)
+        every = tuple(dict.fromkeys((*inputs, *lifted)))
+        return Computed(expression=self._source.text(expression), inputs=every)
 
     def _constant(self, node: Syntax) -> object:
         """The scalar that a name certainly stands for."""
@@ -93,7 +201,7 @@ class Arguments:
         scalar = not definition.path and not isinstance(value, dict | list)
         return value if scalar else NOT_LITERAL
 
-    def _inputs(self, origins: Origins) -> tuple[Reference | Parameter, ...]:
+    def _inputs(self, origins: Origins | list[Origin]) -> tuple[Reference | Parameter, ...]:
         found = [made for origin in origins if (made := self._input(origin)) is not None]
         return tuple(dict.fromkeys(found))
 
@@ -105,8 +213,51 @@ class Arguments:
         return None
 
 
+def _field_flows(told: set[tuple[str, str]]) -> tuple[FieldFlow, ...]:
+    if _WHOLE in told or len(told) > _MOST_FIELDS:
+        return ()
+    return tuple(FieldFlow(from_field=one, to_field=other) for one, other in sorted(told))
+
+
+def _members(source: Source, node: Syntax) -> Iterator[tuple[str, Syntax, bool]]:
+    """What stands in an object literal, by name; `SPREAD` where that is not known.
+
+    The last says whether it is a key that is computed.
+    """
+    for child in node.children:
+        name: str | None = None
+        value = child
+        if child.kind == "pair":
+            name, value = key_name(source, child["key"]), child["value"]
+            if name is None or name == "__proto__":
+                yield SPREAD, child["key"], True
+        elif child.kind == "shorthand_property_identifier":
+            name = source.name(child)
+        elif _is_spread(child):
+            value = child.children[0]
+        elif child.kind == "method_definition":
+            name = key_name(source, child["name"])
+        yield SPREAD if name is None else name, value, False
+
+
 def _is_spread(node: Syntax) -> bool:
     return node.kind == "spread_element" and bool(node.children)
+
+
+def _joined_path(path: Path, start: str = "") -> str:
+    """A way into a value as text: ``items[0].id``."""
+    text = start
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step is Into.ELEMENT:
+            text += "[*]"
+        elif isinstance(step, str) and step.isidentifier():
+            text += f".{step}" if text else step
+        else:
+            quoted = str(step).replace("\\", "\\\\").replace('"', '\\"')
+            text += f'["{quoted}"]'
+    return text
 
 
 def _joined(first: Argument, second: Argument) -> Argument:

@@ -91,9 +91,11 @@ def _unfit(program: Program) -> str:
 
 def _secrets(source: Source) -> Secrets:
     scopes = Scopes(source)
-    calls = Calls(source, scopes, Functions(source, scopes))
-    lifted = lift(source, scopes, calls, passed(source, calls), inputs(source, scopes))
-    return find_secrets(source, scopes, lifted)
+    functions = Functions(source, scopes)
+    calls = Calls(source, scopes, functions)
+    read = inputs(source, scopes)
+    lifts = lift(source, scopes, functions, calls, values=passed(source, calls), read=read)
+    return find_secrets(source, scopes, lifts.literals)
 
 
 def _without_secrets(whole: NewCapability, source: Source, secrets: Secrets) -> NewCapability:

@@ -1,24 +1,31 @@
 """Which literals are parameters: those that are passed to tools and capabilities (SA-9).
 
 A literal that stands as a value in the argument object of a call can be replaced without
-changing what the program does with it.  So can the literal of a scalar constant that is passed
-there, at its definition.  Literals that the code computes with stay what they are: the code
-was written for their values.  In a program that uses ``args`` as a whole all of them stay.
+changing what the program does with it.  So can one that gets there through names that hold
+nothing else: a scalar of a ``const``, or an object or array that is only passed on, at its
+definition, and what calls of a helper give for its parameter, at each call.  Literals that the
+code computes with, or that decide what is called or read (``mcp.s[name]``, ``o[name]``), stay
+what they are: the code was written for their values.  In a program that uses ``args`` as a whole
+all of them stay.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pml.analysis.calls import Calls, Site
+from pml.analysis.functions import Functions
 from pml.analysis.inputs import Inputs
 from pml.analysis.literals import NOT_LITERAL, key_name, literal
-from pml.analysis.scope import Binding, Scopes
+from pml.analysis.scope import Binding, Definition, Scopes
 from pml.analysis.syntax import Source, Syntax, bare, wrapped
 
 Place = tuple[str | int, ...]
 """Names and indices from the argument object to a value; a name that is not known is empty."""
 
+_NAMES = frozenset({"identifier", "shorthand_property_identifier"})
+_HOPS = 20
+"""Names that stand for names."""
 _NAME_CHARS = 64
 _UNNAMED = "value"
 
@@ -30,6 +37,8 @@ class Passed:
     site: Site
     place: Place
     expression: Syntax
+    hidden: frozenset[str] | None = None
+    """Of what is spread at the place: names that others there have after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,14 @@ class Lifted:
     place: Place
 
 
+@dataclass(frozen=True, slots=True)
+class Lifts:
+    """The lifted literals in source order; ``names`` of those that each passed value may be."""
+
+    literals: tuple[Lifted, ...] = ()
+    names: Mapping[Syntax, tuple[str, ...]] = field(default_factory=dict)
+
+
 def passed(source: Source, calls: Calls) -> list[Passed]:
     """What all calls pass on, in source order of the calls."""
     found: list[Passed] = []
@@ -53,10 +70,15 @@ def passed(source: Source, calls: Calls) -> list[Passed]:
         given = bare(site.arguments[0]) if len(site.arguments) == 1 else None
         if given is not None and given.kind == "object":
             found += (Passed(site, *leaf) for leaf in _members(source, given, ()))
+        elif given is not None and given.kind == "identifier":
+            found.append(Passed(site, (), site.arguments[0]))
     return found
 
 
-def _members(source: Source, node: Syntax, place: Place) -> Iterator[tuple[Place, Syntax]]:
+_Leaf = tuple[Place, Syntax, frozenset[str] | None]
+
+
+def _members(source: Source, node: Syntax, place: Place) -> Iterator[_Leaf]:
     """The leaves of an object literal; of pairs with the same name the last."""
     pairs = [(child, _pair_name(source, child)) for child in node.children]
     last = {name: child for child, name in pairs}
@@ -65,11 +87,14 @@ def _members(source: Source, node: Syntax, place: Place) -> Iterator[tuple[Place
             if not name or last[name] is child:
                 yield from _leaves(source, child["value"], (*place, name))
         elif child.kind == "shorthand_property_identifier":
-            yield (*place, name), child
+            yield (*place, name), child, None
         elif child.kind == "spread_element" and child.children:
             inner = bare(child.children[0])
             if inner.kind == "object":
                 yield from _members(source, inner, place)
+            else:
+                later = (one for other, one in pairs if one and other.start > child.start)
+                yield place, inner, frozenset(later)
 
 
 def _pair_name(source: Source, child: Syntax) -> str:
@@ -78,10 +103,10 @@ def _pair_name(source: Source, child: Syntax) -> str:
     return key_name(source, child["key"]) or "" if child.kind == "pair" else ""
 
 
-def _leaves(source: Source, expression: Syntax, place: Place) -> Iterator[tuple[Place, Syntax]]:
+def _leaves(source: Source, expression: Syntax, place: Place) -> Iterator[_Leaf]:
     node = bare(expression)
     if node.kind not in {"object", "array"} or literal(source, node) is not NOT_LITERAL:
-        yield place, expression
+        yield place, expression, None
     elif node.kind == "object":
         yield from _members(source, node, place)
     else:
@@ -91,60 +116,126 @@ def _leaves(source: Source, expression: Syntax, place: Place) -> Iterator[tuple[
 
 
 def lift(
-    source: Source, scopes: Scopes, calls: Calls, values: list[Passed], read: Inputs
-) -> tuple[Lifted, ...]:
-    """The literals among the ``values``, in source order, with names that the code does not read.
+    source: Source,
+    scopes: Scopes,
+    functions: Functions,
+    calls: Calls,
+    *,
+    values: list[Passed],
+    read: Inputs,
+) -> Lifts:
+    """The literals among the ``values``, with names that the code does not read.
 
     None where the code uses ``args`` as a whole: it may read any name that a literal could get.
     """
     if read.whole:
-        return ()
-    found: dict[Syntax, tuple[Passed, Any]] = {}
+        return Lifts()
+    finder = _Finder(source, scopes, functions, calls, values=values)
+    found: dict[Syntax, tuple[Passed, Place, Any]] = {}
+    behind: dict[Syntax, list[Syntax]] = {}
     for one in values:
-        node: Syntax | None = one.expression
-        value = literal(source, one.expression)
-        if value is NOT_LITERAL:
-            node, value = _constant(source, scopes, calls, bare(one.expression))
-        if node is not None:
-            found.setdefault(node, (one, value))
+        for place, node, value in finder.literals(one.expression, one.place, one.hidden, ()):
+            found.setdefault(node, (one, place, value))
+            behind.setdefault(bare(one.expression), []).append(node)
     counts = dict.fromkeys(read.names, 1)
     lifted: list[Lifted] = []
     for node in sorted(found, key=lambda node: node.start):
-        one, value = found[node]
-        name = _unique(_identifier(one.place), counts)
-        lifted.append(Lifted(name, value, node, one.site, one.place))
-    return tuple(lifted)
+        one, place, value = found[node]
+        name = _unique(_identifier(place), counts)
+        lifted.append(Lifted(name, value, node, one.site, place))
+    by_node = {one.node: one.name for one in lifted}
+    names = {leaf: tuple(by_node[node] for node in nodes) for leaf, nodes in behind.items()}
+    return Lifts(tuple(lifted), names)
 
 
-def _constant(
-    source: Source, scopes: Scopes, calls: Calls, name: Syntax
-) -> tuple[Syntax | None, Any]:
-    """Where the scalar that a ``const`` certainly holds is written, and the scalar."""
-    binding = scopes.binding(name)
-    if binding is None or len(binding.definitions) != 1:
-        return None, None
-    definition = binding.definitions[0]
-    declaration = definition.at.parent
-    if definition.path or declaration is None or "const" not in declaration.tokens:
-        return None, None
-    value = literal(source, definition.value)
-    if isinstance(value, dict | list) or value is NOT_LITERAL or _names_a_tool(calls, binding):
-        return None, None
-    return definition.value, value
+class _Finder:
+    """Follows what is passed to the literals that it certainly is."""
 
+    def __init__(
+        self,
+        source: Source,
+        scopes: Scopes,
+        functions: Functions,
+        calls: Calls,
+        *,
+        values: list[Passed],
+    ) -> None:
+        self._source = source
+        self._scopes = scopes
+        self._functions = functions
+        self._calls = calls
+        self._certain: dict[Binding, bool] = {}
+        self._passed = {bare(one.expression) for one in values}
 
-def _names_a_tool(calls: Calls, binding: Binding) -> bool:
-    """Whether the constant decides what is called: then it is part of the procedure."""
-    for use in binding.uses:
-        place = wrapped(use)
-        parent = place.parent
-        if (
-            parent is not None
-            and parent.get("index") is place
-            and calls.handle(parent["object"]) is not None
-        ):
-            return True
-    return False
+    def literals(
+        self,
+        expression: Syntax,
+        place: Place,
+        spread: frozenset[str] | None,
+        through: tuple[Binding, ...],
+    ) -> Iterator[tuple[Place, Syntax, Any]]:
+        """The literals that a passed value is or holds, each with its place in the arguments.
+
+        Of what is ``spread`` only members are passed, but for those names.
+        """
+        value = literal(self._source, expression)
+        node = bare(expression)
+        is_whole = bool(place) and spread is None
+        if value is not NOT_LITERAL and is_whole:
+            yield place, expression, value
+        elif node.kind in {"object", "array"} and (is_whole or node.kind == "object"):
+            make = _members if node.kind == "object" else _leaves
+            for inner, leaf, others in make(self._source, node, place):
+                if spread is None or inner == place or inner[len(place)] not in spread:
+                    yield from self.literals(leaf, inner, others, through)
+        elif node.kind in _NAMES:
+            binding = self._scopes.binding(node)
+            if binding is not None and binding not in through and len(through) < _HOPS:
+                for given in self._values(binding):
+                    yield from self.literals(given, place, spread, (*through, binding))
+
+    def _values(self, binding: Binding) -> list[Syntax]:
+        """What a name stands for wherever it is used, if that is known."""
+        if binding not in self._certain:
+            self._certain[binding] = self._is_certain(binding)
+        return [d.value for d in binding.definitions] if self._certain[binding] else []
+
+    def _is_certain(self, binding: Binding) -> bool:
+        definitions = binding.definitions
+        if not definitions or any(d.path or d.weak for d in definitions):
+            return False
+        if self._decides(binding):
+            return False
+        has_parts = any(bare(d.value).kind in {"object", "array"} for d in definitions)
+        if has_parts and not all(use in self._passed for use in binding.uses):
+            return False  # the code looks into it
+        if binding.kind == "parameter":
+            given = {d.at for d in definitions}
+            return len(given) == len(definitions) and self._is_given(binding, definitions)
+        declaration = definitions[0].at.parent
+        is_const = declaration is not None and "const" in declaration.tokens
+        return len(definitions) == 1 and is_const
+
+    def _is_given(self, binding: Binding, definitions: list[Definition]) -> bool:
+        """Whether the parameter of a helper has just what its calls give."""
+        function = binding.scope
+        if not self._functions.private(function) or "arguments" in self._scopes.free:
+            return False
+        return all(
+            d.at.kind == "call_expression" and self._functions.called(d.at) is function
+            for d in definitions
+        )
+
+    def _decides(self, binding: Binding) -> bool:
+        """Whether it tells what is called or read: then it is part of the procedure."""
+        for use in binding.uses:
+            place = wrapped(use)
+            parent = place.parent
+            if parent is not None and (
+                parent.get("index") is place or parent.kind == "computed_property_name"
+            ):
+                return True
+        return False
 
 
 def _identifier(place: Place) -> str:

@@ -1,66 +1,46 @@
 """Where values come from: the results and inputs that an expression is made of (SA-3, SA-4).
 
 A value is followed backwards through variables, destructuring, member access and the
-functions of the program.  The trace is *exact* while nothing but access lies between.
+functions of the program.  The trace is *exact* while nothing but access lies between.  Where it
+cannot be followed, `From.UNSEEN` is among its origins; `pml.analysis.taint` says what there may
+be then.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from enum import Enum
-from itertools import islice
+from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
-from pml.analysis.calls import Calls, Site
+from pml.analysis.calls import Calls
 from pml.analysis.functions import Functions, arguments_of, method_of, receiver_of
-from pml.analysis.globals import ARGS, STANDARD
+from pml.analysis.globals import ARGS, RESERVED, STANDARD
 from pml.analysis.literals import key_name
 from pml.analysis.parallel import COMBINATORS
-from pml.analysis.scope import Binding, Definition, Into, Path, Scopes
-from pml.analysis.syntax import LOOPS, MEMBERS, Source, Syntax, bare, function_of
+from pml.analysis.reaching import FAN, Reaching
+from pml.analysis.scope import Definition, Into, Path, Scopes
+from pml.analysis.shared import Shared
+from pml.analysis.standard import (
+    CALLING,
+    CHANGING,
+    FOLDS,
+    ONE_ELEMENT,
+    PURE,
+    SAME_ELEMENTS,
+    UNTRACEABLE,
+)
+from pml.analysis.syntax import (
+    CLASSES,
+    MEMBERS,
+    Source,
+    Syntax,
+    bare,
+)
+from pml.analysis.traces import UNSEEN, From, Origin, Origins, inexact, once, told
 
-_DEPTH = 60
-"""Steps through variables that are followed exactly; past them a value counts as unknown."""
+_DEPTH = 40
+"""Steps through variables that are followed; past them a value counts as unseen."""
 
-_MOST = 200
-"""Things that one value is said to be made of; without a bound, a variable that collects
-results over n lines would have n(n + 1) / 2 of them."""
-
-
-class From(Enum):
-    """What a value comes from."""
-
-    CALL = "the result of a call"
-    INPUT = "a parameter of the program"
-    ALL_INPUTS = "args as a whole"
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """One thing that a value is made of; ``text`` is the expression that reads it."""
-
-    kind: From
-    name: str
-    """Of the parameter; empty for a call."""
-    site: Site | None
-    text: str
-    exact: bool
-
-
-Origins = tuple[Origin, ...]
 
 _NAMES = frozenset({"identifier", "shorthand_property_identifier"})
-_STRAIGHT = frozenset(
-    {
-        "expression_statement",
-        "lexical_declaration",
-        "variable_declaration",
-        "variable_declarator",
-        "parenthesized_expression",
-        "assignment_expression",
-    }
-)
-_BLOCKS = frozenset({"statement_block", "program"})
 
 
 class Tracer:
@@ -71,10 +51,11 @@ class Tracer:
         self._scopes = scopes
         self._functions = functions
         self._calls = calls
+        self.shared = Shared(source, scopes, functions, calls)
         self._known: dict[tuple[Definition, Path], Origins] = {}
         self._tracing: set[tuple[Definition, Path]] = set()
         self._inside: set[Syntax] = set()
-        self._ordered: dict[Binding, tuple[list[int], list[Definition]]] = {}
+        self._reaching = Reaching(source, functions, self.shared)
 
     def prepare(self) -> None:
         """Trace definitions in source order, so that tracing a use does not recurse far."""
@@ -85,14 +66,15 @@ class Tracer:
 
     def trace(self, expression: Syntax) -> Origins:
         """What the expression is made of, each thing once, in order of appearance."""
-        return _once(self._at(expression, (), None))
+        return once(self._at(expression, (), None))
 
     def _at(self, expression: Syntax, path: Path, text: str | None) -> Origins:
         node = bare(expression)
         site = self._calls.by_node.get(node)
         if site is not None:
             exact = not any(step in {Into.UNKNOWN, Into.REST} for step in path)
-            return (Origin(From.CALL, "", site, text or self._source.text(node), exact),)
+            read = text or self._source.text(node)
+            return (Origin(From.CALL, "", site, read, exact, told(path)),)
         if node.kind in _NAMES:
             return self._name(node, path, text or self._source.text(node))
         if node.kind in MEMBERS:
@@ -102,18 +84,19 @@ class Tracer:
             found = handler(self, node, path, text)
             if found is not None:
                 return found
-        return self._made_of(node.children)
+        made = self._made_of(node.children)
+        return (*made, UNSEEN) if node.kind in _UNSEEN else made
 
     def _made_of(self, nodes: list[Syntax]) -> Origins:
         """Pure code over several values."""
         found: list[Origin] = []
         for node in nodes:  # no generator: its frames would count towards the depth
             found += self._at(node, (), None)
-        return _inexact(found)
+        return inexact(found)
 
     def _either(self, nodes: list[Syntax], path: Path, text: str | None) -> Origins:
-        found = _once(o for node in nodes for o in self._at(node, path, text))
-        return found if len(nodes) == 1 else _inexact(found)
+        found = once(o for node in nodes for o in self._at(node, path, text))
+        return found if len(nodes) == 1 else inexact(found)
 
     # Names
 
@@ -123,56 +106,43 @@ class Tracer:
         binding = self._scopes.binding(node)
         if binding is None:
             return self._free(self._source.name(node), path, text)
-        definitions = self._reaching(binding, node)
-        found = _once(
+        definitions = self._reaching.reaching(binding, node)
+        found = once(
             replace(o, text=text) if o.exact else o
-            for definition in definitions
+            for definition in definitions[:FAN]
             for o in self._define(definition, path)
         )
-        return found if len(definitions) == 1 else _inexact(found)
+        if len(definitions) > FAN or self._reaching.is_hidden(binding):
+            return inexact((*found, UNSEEN))
+        return found if len(definitions) == 1 else inexact(found)
 
     def _free(self, name: str, path: Path, text: str) -> Origins:
+        changed = self.shared.free
+        first = f"{name}.{path[0]}" if path and name == ARGS else name
+        seen = (UNSEEN,) if name in changed or first in changed else ()
+        if name in UNTRACEABLE:
+            return (UNSEEN,)
         if name == ARGS and path and isinstance(path[0], str):
-            return (Origin(From.INPUT, path[0], None, text, exact=len(path) == 1),)
+            exact = len(path) == 1 and not seen
+            return (Origin(From.INPUT, path[0], None, text, exact), *seen)
         if name == ARGS:
-            return (Origin(From.ALL_INPUTS, name, None, text, exact=False),)
+            return (Origin(From.ALL_INPUTS, name, None, text, exact=False), *seen)
         if name in STANDARD:
-            return ()
-        return (Origin(From.INPUT, name, None, text, exact=not path),)
+            return seen
+        return (Origin(From.INPUT, name, None, text, exact=not path and not seen), *seen)
 
     def _define(self, definition: Definition, path: Path) -> Origins:
         key = (definition, path)
         if key in self._known:
             return self._known[key]
         if key in self._tracing or len(self._tracing) > _DEPTH:
-            return ()
+            return (UNSEEN,)
         self._tracing.add(key)
         found = self._at(definition.value, definition.path + path, None)
         self._tracing.discard(key)
         if definition.weak:
-            found = _inexact(found)
+            found = inexact(found)
         self._known[key] = found
-        return found
-
-    def _reaching(self, binding: Binding, use: Syntax) -> list[Definition]:
-        """The definitions whose value the use may see."""
-        if len(binding.definitions) <= 1 or binding.kind == "parameter":
-            return binding.definitions
-        owner = function_of(use)
-        if any(function_of(d.at) is not owner for d in binding.definitions):
-            return binding.definitions
-        if binding not in self._ordered:
-            ordered = sorted(binding.definitions, key=lambda d: d.at.end)
-            self._ordered[binding] = [d.at.end for d in ordered], ordered
-        ends, ordered = self._ordered[binding]
-        found: list[Definition] = []
-        for definition in reversed(ordered[: bisect_left(ends, use.start + 1)]):
-            found.append(definition)
-            if not definition.weak and _always_runs_before(definition.at, use):
-                break
-        loop = _loop_around(use, binding.node)
-        if loop is not None:
-            found += [d for d in ordered if d not in found and loop.covers(d.at)]
         return found
 
     # Expressions that values pass through
@@ -188,14 +158,19 @@ class Tracer:
             return self._at(owner, (int(self._source.text(index)), *path), text)
         if constant is not None:
             return self._at(owner, (constant, *path), text)
-        return _inexact((*self._at(owner, (), None), *self._at(index, (), None)))
+        return inexact((*self._at(owner, (), None), *self._at(index, (), None)))
 
     def _await(self, node: Syntax, path: Path, text: str | None) -> Origins:
         return self._either(node.children, path, text)
 
     def _ternary(self, node: Syntax, path: Path, text: str | None) -> Origins:
         arms = self._either([node["consequence"], node["alternative"]], path, text)
-        return _once((*arms, *self._made_of([node["condition"]])))
+        return once((*arms, *self._made_of([node["condition"]])))
+
+    def _binary(self, node: Syntax, path: Path, text: str | None) -> Origins | None:
+        if not {"??", "||", "&&"} & set(node.tokens):
+            return None
+        return self._either([node["left"], node["right"]], path, text)
 
     def _assignment(self, node: Syntax, path: Path, text: str | None) -> Origins:
         return self._at(node["right"], path, text)
@@ -214,9 +189,9 @@ class Tracer:
         for child in reversed(node.children):
             if child.kind == "pair":
                 name = key_name(self._source, child["key"])
-                if name == path[0]:
+                if name == path[0] and name != "__proto__":
                     return self._at(child["value"], path[1:], text)
-                if name is not None:
+                if name is not None and name != "__proto__":
                     continue
             elif child.kind == "shorthand_property_identifier":
                 if self._source.name(child) == path[0]:
@@ -225,26 +200,93 @@ class Tracer:
             return None
         return ()
 
+    # Calls
+
     def _call(self, node: Syntax, path: Path, text: str | None) -> Origins | None:
         function = self._functions.called(node)
-        if function in self._inside:
-            return ()  # recursion adds nothing new
         if function is not None:
-            self._inside.add(function)
-            found = self._either(self._functions.returned(function), path, text)
-            self._inside.discard(function)
-            return found
+            return self._helper(function, node, path, text)
         method, arguments = method_of(self._source, node), arguments_of(node)
         if method in COMBINATORS and self._source.text(receiver_of(node)) == "Promise":
-            return self._combined(method, arguments, path, text)
-        if method in {"then", "map"} and arguments:
-            callback = self._functions.known(arguments[0])
-            returned = [] if callback is None else self._functions.returned(callback)
-            if method == "then" and returned:
-                return self._either(returned, path, text)
-            if returned and path and (path[0] is Into.ELEMENT or isinstance(path[0], int)):
-                return self._either(returned, path[1:], text)
-        return self._made_of([receiver_of(node), *arguments]) if method is not None else None
+            found = self._combined(method, arguments, path, text)
+            return self._library(node, method) if found is None else found
+        if method in self.shared.methods or self._root(node) is not None:
+            return self._library(node, method)
+        if method == "finally":
+            return self._at(receiver_of(node), path, None)
+        handed = self._elements(node, method, path, text)
+        return self._library(node, method) if handed is None else handed
+
+    def _elements(
+        self, node: Syntax, method: str | None, path: Path, text: str | None
+    ) -> Origins | None:
+        """What a method gives that hands on results of its callback, or elements."""
+        arguments = arguments_of(node)
+        element = bool(path) and (path[0] is Into.ELEMENT or isinstance(path[0], int))
+        if method in ONE_ELEMENT and path:
+            inside = self._at(receiver_of(node), (Into.ELEMENT, *path), None)
+            return inexact((*inside, *self._made_of(arguments)))
+        if method in SAME_ELEMENTS and element:
+            inside = self._at(receiver_of(node), (Into.ELEMENT, *path[1:]), None)
+            return inexact((*inside, *self._made_of(arguments)))
+        callback = self._functions.known(arguments[0]) if arguments else None
+        if callback is None or "generator" in callback.kind:
+            return None
+        returned = self._functions.returned(callback)
+        if method == "catch":
+            return inexact(self._either([receiver_of(node), *returned], path, None))
+        of_map = method == "map" and element
+        if not returned or not (of_map or (method == "then" and len(arguments) == 1)):
+            return None
+        return self._either(returned, path[1:] if of_map else path, text)
+
+    def _helper(
+        self, function: Syntax, call: Syntax, path: Path, text: str | None
+    ) -> Origins | None:
+        given = call.get("arguments")
+        plain = given is not None and given.kind == "arguments"
+        if function in self._inside or "generator" in function.kind or not plain:
+            return (*self._made_of(call.children), UNSEEN)
+        self._inside.add(function)
+        found = self._either(self._functions.returned(function), path, text)
+        self._inside.discard(function)
+        return found
+
+    def _library(self, node: Syntax, method: str | None) -> Origins:
+        """What a call of a standard method or function is made of."""
+        root = self._root(node)
+        callee = node["function"] if method is None else receiver_of(node)
+        made = self._made_of([callee, *arguments_of(node)])
+        known = root is not None and root not in UNTRACEABLE and method not in CHANGING
+        if method is not None and root is None and method not in self.shared.methods:
+            known = method in PURE or method in CALLING
+        given = node.get("arguments")
+        plain = given is None or given.kind == "arguments"
+        known = known or self.shared.calls_nothing(node["function"])
+        if known and plain and method not in FOLDS | {"catch"} and root != "Promise":
+            return made
+        return (*made, UNSEEN)
+
+    def _root(self, node: Syntax) -> str | None:
+        """The standard name that a callee begins with: ``Object`` of ``Object.assign``."""
+        callee = bare(node.get("function") or node["constructor"])
+        inner = bare(callee["object"]) if callee.kind == "member_expression" else callee
+        if inner.kind != "identifier" or self._scopes.binding(inner) is not None:
+            return None
+        name = self._source.name(inner)
+        return name if name in STANDARD and name not in RESERVED else None
+
+    def _new(self, node: Syntax, _path: Path, _text: str | None) -> Origins:
+        root = self._root(node)
+        made = self._made_of(arguments_of(node))
+        return (
+            made
+            if root is not None and root not in {*UNTRACEABLE, "Promise"}
+            else (
+                *made,
+                UNSEEN,
+            )
+        )
 
     def _combined(
         self, method: str, arguments: list[Syntax], path: Path, text: str | None
@@ -262,37 +304,14 @@ class Tracer:
     _HANDLERS: ClassVar[dict[str, Callable[..., Origins | None]]] = {
         "await_expression": _await,
         "ternary_expression": _ternary,
+        "binary_expression": _binary,
         "assignment_expression": _assignment,
         "array": _array,
         "object": _object,
         "call_expression": _call,
+        "new_expression": _new,
     }
 
 
-def _once(origins: Iterable[Origin]) -> Origins:
-    return tuple(islice(dict.fromkeys(origins), _MOST))
-
-
-def _inexact(origins: Iterable[Origin]) -> Origins:
-    return _once(replace(o, exact=False) if o.exact else o for o in origins)
-
-
-def _always_runs_before(definition: Syntax, use: Syntax) -> bool:
-    """Whether control that reaches the use has passed the definition in the same block."""
-    for outer in definition.ancestors():
-        if outer.kind in _BLOCKS:
-            return outer.covers(use)
-        if outer.kind not in _STRAIGHT:
-            return False
-    return False
-
-
-def _loop_around(use: Syntax, declared: Syntax) -> Syntax | None:
-    """The outermost loop around the use that the variable lives longer than."""
-    found = None
-    for outer in use.ancestors():
-        if outer.covers(declared):
-            break
-        if outer.kind in LOOPS:
-            found = outer
-    return found
+_UNSEEN = frozenset({"this", "super", "yield_expression", *CLASSES})
+"""Kinds of expression whose value comes from where nothing is followed."""

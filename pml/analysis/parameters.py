@@ -9,11 +9,12 @@ from msgspec import UNSET
 
 from pml.analysis.inputs import Inputs, first_use, inputs
 from pml.analysis.lifting import Lifted, Passed, Place
-from pml.analysis.origins import From, Tracer
+from pml.analysis.origins import Tracer
 from pml.analysis.schemas import faults
 from pml.analysis.scope import Scopes
 from pml.analysis.subschema import subschema
 from pml.analysis.syntax import MEMBERS, Source, bare
+from pml.analysis.traces import From
 from pml.domain.capability import CapabilityParameter
 from pml.domain.nearest import did_you_mean
 from pml.domain.program import Diagnostic, Program, Severity
@@ -62,6 +63,8 @@ def parameters_of(
 
 def _input_passed(one: Passed, tracer: Tracer) -> str | None:
     """The input that is passed as it is, if the value is one."""
+    if one.hidden is not None:
+        return None
     if bare(one.expression).kind not in _NAMES:
         return None
     origins = tracer.trace(one.expression)

@@ -37,10 +37,14 @@ class Parsed:
     def __init__(self, text: str) -> None:
         self.source = Source(text)
         self.scopes = Scopes(self.source)
-        self.calls = Calls(self.source, self.scopes, Functions(self.source, self.scopes))
+        functions = Functions(self.source, self.scopes)
+        self.calls = Calls(self.source, self.scopes, functions)
         self.inputs = inputs(self.source, self.scopes)
         values = passed(self.source, self.calls)
-        self.lifted = lift(self.source, self.scopes, self.calls, values, self.inputs)
+        lifts = lift(
+            self.source, self.scopes, functions, self.calls, values=values, read=self.inputs
+        )
+        self.lifted = lifts.literals
         self.edits: list[tuple[int, int, str]] = []
 
     def replace(self, start: int, end: int, text: str) -> None:

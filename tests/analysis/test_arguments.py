@@ -9,8 +9,9 @@ from pml.domain.structure import Task
 from tests.analysis.programs import codes, program
 
 
-def literal(value: object) -> dict[str, Any]:
-    return {"type": "literal", "value": value}
+def literal(value: object, name: str | None = "x") -> dict[str, Any]:
+    found = {"type": "literal", "value": value}
+    return found if name is None else {**found, "parameterName": name}
 
 
 def reference(expression: str, node: str = "n1") -> dict[str, Any]:
@@ -33,10 +34,10 @@ ARGUMENTS = {
     "constants": ("{ x: { a: true, b: null } }", {"x": literal({"a": True, "b": None})}),
     "template without substitution": ("{ x: `a` }", {"x": literal("a")}),
     "types are ignored": ("{ x: ('a' as string)! satisfies string }", {"x": literal("a")}),
-    "constant by name": ("{ k }", {"k": literal("kept")}),
+    "constant by name": ("{ k }", {"k": literal("kept", "k")}),
     "quoted and computed keys": (
         "{ 'a b': 1, ['c']: 2, [z]: 3 }",
-        {"a b": literal(1), "c": literal(2), "...": literal(3)},
+        {"a b": literal(1, "a_b"), "c": literal(2, "c"), "...": literal(3, "value")},
     ),
     "result": ("{ x: r.a[0]['b'] }", {"x": reference("r.a[0]['b']")}),
     "destructured": ("{ text, y: row.id }", {"text": reference("text"), "y": reference("row.id")}),
@@ -53,10 +54,10 @@ ARGUMENTS = {
     ),
     "mixed object": (
         "{ x: { a: 1, b: [text] } }",
-        {"x": computed("{ a: 1, b: [text] }", reference("text"))},
+        {"x": computed("{ a: 1, b: [text] }", reference("text"), parameter("x_a"))},
     ),
     "pure code of nothing": ("{ x: Math.PI }", {"x": computed("Math.PI")}),
-    "spread": ("{ ...r, y: 1 }", {"...": reference("r"), "y": literal(1)}),
+    "spread": ("{ ...r, y: 1 }", {"...": reference("r"), "y": literal(1, "y")}),
     "no object literal": ("r.options", {"...": reference("r.options")}),
     "the whole of args": ("args", {"...": computed("args")}),
     "callback": (

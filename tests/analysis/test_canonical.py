@@ -53,6 +53,8 @@ EQUAL = {
     "new without arguments": ("new X", "new X()"),
     "lifted literals": ("mcp.s.a({ x: 1, y: { z: [a, 'q'] } })", "mcp.s.a({ x: ['b'], y: { z: [a, null] } })"),
     "lifted constants": ("const p = 'a'; mcp.s.a({ p }); f(p)", "const q = -1; mcp.s.a({ p: q }); f(q)"),
+    "lifted objects": ("const p = { a: 1, b: [2] }; mcp.s.a({ p })", "const q = { b: 3 }; mcp.s.a({ p: q })"),
+    "literals for helpers": ("const f = (p) => mcp.s.a({ p }); f('a'); f('b')", "const g = (q) => mcp.s.a({ p: q }); g(1); g([2])"),
     "inputs that are taken apart": ("const { a } = args; f(a)", "const { a: c } = args; f(c)"),
     "a variable instead of args": ("mcp.s.a({ path })", "mcp.s.a({ path: args.path })"),
 }  # fmt: skip
@@ -93,7 +95,7 @@ DIFFERENT = {
     "an input instead of a literal": ("mcp.s.a({ path: 'x' })", "mcp.s.a({ path: args.path })"),
     "literals that nobody can replace": ("mcp.s.a({ path: 'x', ...args })", "mcp.s.a({ path: 'y', ...args })"),
     "order of keys that are looked at": ("Object.entries({ stop: 'a', start: 'b' })", "Object.entries({ start: 'b', stop: 'a' })"),
-    "order of keys for code": ("const o = { a: 1, b: 2 }; mcp.s.a({ o })", "const o = { b: 2, a: 1 }; mcp.s.a({ o })"),
+    "order of keys for code": ("const o = { a: 1, b: 2 }; mcp.s.a({ o }); f(o)", "const o = { b: 2, a: 1 }; mcp.s.a({ o }); f(o)"),
     "order of keys inside a computation": ("mcp.s.a({ x: f({ a: y, b: 2 }) })", "mcp.s.a({ x: f({ b: 2, a: y }) })"),
     "order of keys that may throw": ("mcp.s.a({ a: x.y.z, b: y.z })", "mcp.s.a({ b: y.z, a: x.y.z })"),
     "order of keys with templates": ("mcp.s.a({ a: `${x}`, b: `${y}` })", "mcp.s.a({ b: `${y}`, a: `${x}` })"),

@@ -88,7 +88,7 @@ def test_lines_and_places_of_a_masked_program_are_right() -> None:
     for name, at in made.structure.locations.items():
         assert lines[at.line - 1][at.column - 1 :].startswith(places[name])
     (first, _) = (node for node in made.structure.nodes if isinstance(node, Task))
-    assert first.arguments["k"] == Literal(value="[REDACTED]")
+    assert first.arguments["k"] == Literal(value="[REDACTED]", parameter_name="k")
     # the masked program is the same procedure with the same splices
     again = program(made.code)
     assert again.canonical_hash == made.canonical_hash
@@ -99,7 +99,7 @@ def test_lines_and_places_of_a_masked_program_are_right() -> None:
     ("source", "line"),
     [
         (f"await mcp.s.a();\nf('{SECRET}')", 2),
-        (f"const h = {{\n  x: {{ authorization: 'q' }} }}; await mcp.s.a(h); /* {SECRET} */", 2),
+        (f"const h = {{\n  x: {{ authorization: 'q' }} }}; await mcp.s.a(h); f(h); /* {SECRET} */", 2),
         (f"type K = '{SECRET}'; await mcp.s.a()", 1),
         (f"await mcp.s.a();\n\nif (x === `{SECRET}-${{y}}`) f()", 3),
         ("const password = 'x'; if (args.p === password) await mcp.s.a()", 1),
