@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pml.analysis.graph import Arrow, Graph, Point, Role, Way
-from pml.analysis.later import add_later_calls
 from pml.analysis.reduction import Certainty, Flow, Leaving, reduced
 from pml.domain.structure import Edge, EdgeType
 
@@ -43,7 +42,6 @@ def draw(graph: Graph, kept: set[int], joins: dict[Point, Point]) -> Drawn:
     """Nodes with their ids, control edges between them, call sites by depth."""
     by_number = {n: p for n in kept if (p := graph.points[n]) is not None}
     points = name_points(by_number.values(), joins)
-    add_later_calls(graph)
     order = graph.forward_order()
     edges = reduced(flow(graph, kept, order))
     place = {point: index for index, point in enumerate(points)}

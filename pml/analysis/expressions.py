@@ -242,7 +242,8 @@ class Expressions(Parallel):
         if link.kind == "call_expression":
             return self._call(link, running)
         running |= self.values(link.children[1:])
-        self.risk(link)
+        if self.catching and self.calls.handle(link) is None:
+            self.risk(link)
         getters = self.live.run_by(link)
         return running | self.call_any(getters, link) if getters else running
 

@@ -19,7 +19,7 @@ class Way(Enum):
     NEXT = "next"
     CONTAINS = "into the body of a loop"
     THROWN = "to where an exception is caught"
-    CALL = "into a function"
+    AGAIN = "into a function that other ways lead to first"
     PASSES = "past a function that has run before"
     LATER = "to a function that runs later for the first time on this way"
     BACK = "to what has run before"
@@ -87,11 +87,24 @@ class Arrow(NamedTuple):
     leaves: int = -1
 
 
+class Repeat(NamedTuple):
+    """A call of a function that the source calls before.
+
+    It leads from ``before`` to the ``entry``, and on at ``end``; ``certain`` if every way to it
+    leads through an earlier call.
+    """
+
+    before: int
+    entry: int
+    end: int
+    certain: bool
+
+
 @dataclass(slots=True)
 class Graph:
     """Points by number, and the arrows that leave each.
 
-    Once the order is known there is no cycle without the arrows of way BACK.
+    Without the arrows of way BACK there is no cycle.
     """
 
     points: list[Point | None] = field(default_factory=list)
@@ -100,12 +113,8 @@ class Graph:
     """Points before which everything that leads there has run, not only one of it."""
     inside: list[int] = field(default_factory=list)
     """Of every point the loop in whose body it was made, or -1."""
-    passing: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    """Where control goes on after a call, by the point before it and the function's entry."""
-    certain: set[tuple[int, int]] = field(default_factory=set)
-    """Those of them before which the function has surely been called."""
-    repeats: list[tuple[int, int]] = field(default_factory=list)
-    """Those of them that come after an earlier call, which may not have happened."""
+    repeats: list[Repeat] = field(default_factory=list)
+    """Calls of functions that were called before."""
     loop: int = -1
     """The loop in whose body new points are."""
     order: list[int] = field(default_factory=list)
@@ -147,21 +156,21 @@ class Graph:
         return found
 
 
-_UNSEEN, _OPEN, _DONE = range(3)
+_UNSEEN, _OPEN, _DONE, _REACHED = range(4)
 
 
 def depth_first(graph: Graph) -> list[int]:
-    """The points in topological order; what closes a cycle becomes an arrow of way BACK.
+    """The points in topological order; what would close a cycle becomes an arrow of way BACK.
 
-    Arms are searched as they were built, exceptions last: so a function counts as called first
-    where the source calls it first, and a later call of it is what closes the cycle.
-    Control then also goes past that call, since nothing else connects what is around it.
+    What the first point does not lead to never runs, and leads to nothing that does.
     """
     state = bytearray(len(graph.points))
     order: list[int] = []
     for start in range(len(graph.points)):
         if state[start] == _UNSEEN:
             _search(graph, start, state, order)
+        if start == 0:
+            state = state.replace(bytes([_DONE]), bytes([_REACHED]))
     order.reverse()
     return order
 
@@ -169,43 +178,19 @@ def depth_first(graph: Graph) -> list[int]:
 def _search(graph: Graph, start: int, state: bytearray, order: list[int]) -> None:
     """Add what is reached from ``start`` to the order, last first."""
     state[start] = _OPEN
-    stack = [(start, _to_search(graph.arrows[start]))]
+    stack = [(start, iter(range(len(graph.arrows[start]))))]
     while stack:
         point, places = stack[-1]
-        if not places:
+        for place in places:
+            arrow = graph.arrows[point][place]
+            if arrow.way is Way.BACK or state[arrow.target] == _DONE:
+                continue
+            if state[arrow.target] == _UNSEEN:
+                state[arrow.target] = _OPEN
+                stack.append((arrow.target, iter(range(len(graph.arrows[arrow.target])))))
+                break
+            graph.arrows[point][place] = arrow._replace(way=Way.BACK)
+        else:
             state[point] = _DONE
             order.append(point)
             stack.pop()
-            continue
-        place = places.pop()
-        arrow = graph.arrows[point][place]
-        if arrow.way is Way.BACK or state[arrow.target] == _DONE:
-            continue
-        if state[arrow.target] == _OPEN:
-            known = len(graph.arrows[point])
-            _turn_back(graph, point, place)
-            places.extend(range(known, len(graph.arrows[point])))
-            continue
-        state[arrow.target] = _OPEN
-        stack.append((arrow.target, _to_search(graph.arrows[arrow.target])))
-
-
-def _to_search(arrows: list[Arrow]) -> list[int]:
-    """The places of a point's arrows, the first to search last."""
-    places = list(range(len(arrows) - 1, -1, -1))
-    if len(places) > 1:
-        places.sort(key=lambda place: arrows[place].way is not Way.THROWN)
-    return places
-
-
-def _turn_back(graph: Graph, point: int, place: int) -> None:
-    """The arrow closes a cycle; a call of a function that has run goes past it too."""
-    arrows = graph.arrows[point]
-    arrow = arrows[place]
-    arrows[place] = arrow._replace(way=Way.BACK)
-    if arrow.way is not Way.CALL:
-        return
-    call = (point, arrow.target)
-    arrows += [Arrow(end, Way.PASSES) for end in graph.passing[call]]
-    if call not in graph.certain:
-        graph.repeats.append(call)

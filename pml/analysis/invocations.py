@@ -5,21 +5,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from pml.analysis.graph import Form, Way
+from pml.analysis.graph import Form, Repeat, Way
 from pml.analysis.scope import parameters
 from pml.analysis.syntax import CLASSES, FUNCTIONS, Syntax, bare
 from pml.analysis.targets import constructor_of
 from pml.analysis.walk import NOTHING, Frame, Region, Running, Walk
 
+_REGIONS = 8
+"""Of a function that is called in many places so many are remembered: enough to know, mostly."""
+
 
 @dataclass(slots=True, eq=False)
 class Built:
-    """A function whose body is in the graph; ``region`` is where it was called first."""
+    """A function whose body is in the graph; ``regions`` are where it is called."""
 
     entry: int
     exit: int
     raised: int
-    region: Region
+    regions: list[Region]
     running: Running
     plain: bool
     yields: list[int]
@@ -81,14 +84,15 @@ class Invocations(Walk):
     def run(self, function: Syntax, call: Syntax) -> Running:
         """Run a function; its sites appear once, where it is called first."""
         before = self.position()
-        known = self.built.get(function)
-        built = known or self._build(function)
-        self.graph.link(before, built.entry, Way.CALL)
+        built = self.built.get(function)
         end = self.graph.add()
-        self.graph.link(built.exit, end)
-        self.graph.passing.setdefault((before, built.entry), []).append(end)
-        if known is not None and (not known.done or known.region.surrounds(self.region)):
-            self.graph.certain.add((before, built.entry))
+        if built is None:
+            built = self._build(function)
+            self.graph.link(before, built.entry)
+        else:
+            self._again(built, before, end)
+        if built.done:
+            self.graph.link(built.exit, end)
         if built.plain:
             self.fail(built.raised)
             self.here = end
@@ -97,6 +101,13 @@ class Invocations(Walk):
         failed = self.graph.add()
         self.graph.link(built.raised, failed, Way.THROWN)
         return self.start(end, before, call, failed)
+
+    def _again(self, built: Built, before: int, end: int) -> None:
+        """A further call; one within the function itself always comes after the first."""
+        certain = not built.done or any(known.surrounds(self.region) for known in built.regions)
+        self.graph.repeats.append(Repeat(before, built.entry, end, certain))
+        if not certain and len(built.regions) < _REGIONS:
+            built.regions.append(self.region)
 
     def maybe(self, build: Callable[[], Running]) -> Running:
         """Something that may or may not happen here."""
@@ -109,10 +120,10 @@ class Invocations(Walk):
 
     def _build(self, function: Syntax) -> Built:
         plain = "async" not in function.tokens or "*" in function.tokens
-        here = self.here
+        here, dead, self.dead = self.here, self.dead, False
         self.here = entry = self.graph.add()
         returns, raises = self.new_jump("return"), self.new_jump("throw")
-        built = Built(entry, returns.target, raises.target, self.region, NOTHING, plain, [])
+        built = Built(entry, returns.target, raises.target, [self.region], NOTHING, plain, [])
         self.built[function] = built
         self.enter()
         outer = self.frame
@@ -121,7 +132,7 @@ class Invocations(Walk):
         built.running = self._end(built)
         self.frame = outer
         self.leave_region()
-        self.here = here
+        self.here, self.dead = here, dead
         built.done = True
         return built
 

@@ -36,21 +36,23 @@ class Loops(Expressions):
         if lazy:
             self._take(node, lazy, out)
         self.value(before)
-        if before is not None and not endless:
+        ends = not endless and node.kind != "do_statement"
+        if before is not None and ends:
             self.graph.link(self.position(), out, leaves=head)
         self.statement(node["body"])
         del self.frame.jumps[-2:]
         self.merge([self.here, again.target if again.taken else None])
-        self.value(after)
+        with self.reachable_or_not():
+            self.value(after)
         if self.here is not None:
             self.graph.link(self.here, head, Way.BACK)
             if not endless:
                 self.graph.link(self.here, out, leaves=head)
+                ends = True
         self.leave_loop()
-        if not endless:
+        if ends:
             self.graph.link(head, out)
-        ways_out = [out if not endless else None, end.target if end.taken else None]
-        self.merge(ways_out)
+        self.merge([out if ends else None, end.target if end.taken else None])
 
     def _take(self, node: Syntax, lazy: frozenset[int], out: int) -> None:
         """Each time around a generator runs up to its next ``yield``, or to its end."""

@@ -8,6 +8,7 @@ from pml.analysis.expressions import PATTERNS
 from pml.analysis.graph import Form
 from pml.analysis.literals import clause_outcome
 from pml.analysis.loops import Loops
+from pml.analysis.repeats import place_repeats
 from pml.analysis.syntax import CLASSES, FUNCTIONS, LOOPS, Syntax
 from pml.analysis.targets import is_constructor
 from pml.analysis.walk import NOTHING
@@ -30,6 +31,7 @@ class Statements(Exceptions, Loops):
             if site not in self.reached:
                 self.here = None
                 self.task(site, Form.CALL if site.call is not None else Form.VALUE)
+        place_repeats(self.graph)
         return end
 
     def _build_unseen(self) -> None:
@@ -70,12 +72,19 @@ class Statements(Exceptions, Loops):
             self.value(node)
 
     def _list(self, nodes: list[Syntax]) -> None:
-        dead = False
-        for node in nodes:
-            if self.here is None and not dead and node.kind not in _HOISTED:
-                dead = True
-                self.unreachable.append(node)
+        for place, node in enumerate(nodes):
+            if self.here is None:
+                self._unreached(nodes[place:])
+                return
             self.statement(node)
+
+    def _unreached(self, nodes: list[Syntax]) -> None:
+        """Statements after one that always leaves; their calls are sites all the same."""
+        lost = [node for node in nodes if node.kind not in _HOISTED]
+        self.unreachable += lost[:1]
+        with self.reachable_or_not():
+            for node in nodes:
+                self.statement(node)
 
     def _block(self, node: Syntax) -> None:
         self._list(node.children)

@@ -1,6 +1,7 @@
 """The state of building a control-flow graph: where control is, and where it can jump to."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pml.analysis.calls import Calls, Site
@@ -111,10 +112,13 @@ class Walk:
         self.bundles: dict[int, Running] = {}
         """What meets in a point that stands for several running calls."""
         self._started_at: dict[int, int] = {}
+        self._started_in: dict[int, Region] = {}
         self._rejects: dict[int, int] = {}
         """Where what runs has failed, if that is another point than where it has ended."""
         self._risked: tuple[int, Jump] | None = None
         self._waits = 0
+        self.dead = False
+        """Whether control cannot get to what is being built."""
         self.frame = Frame(None, self.new_jump("return"), True, [self.new_jump("throw")])
 
     # Points
@@ -186,6 +190,7 @@ class Walk:
         """The point ``number`` runs from ``before`` on; the value that waits for it."""
         self.started[number] = node
         self._started_at[number] = before
+        self._started_in[number] = self.region
         if rejects is not None:
             self._rejects[number] = rejects
         return frozenset({number})
@@ -218,11 +223,16 @@ class Walk:
             self.here = min(running)
             return
         self.here = self._meeting({before} | running)
+        if all(self._surely_started(number) for number in running):
+            self.graph.joins.add(self.here)
+
+    def _surely_started(self, number: int) -> bool:
+        region = self._started_in.get(number)
+        return region is not None and region.surrounds(self.region)
 
     def _meeting(self, points: Iterable[int]) -> int:
         """A point after all of some."""
         number = self.graph.add()
-        self.graph.joins.add(number)
         for point in sorted(points):
             self.graph.link(point, number)
         return number
@@ -241,6 +251,16 @@ class Walk:
 
     # Jumps and exceptions
 
+    @contextmanager
+    def reachable_or_not(self) -> Iterator[None]:
+        """Build something; if control does not get here, it does not get out of there either."""
+        if self.here is not None:
+            yield
+            return
+        outer, self.dead = self.dead, True
+        yield
+        self.dead, self.here = outer, None
+
     def new_jump(self, kind: str, labels: tuple[str, ...] = ()) -> Jump:
         """A place to jump to from here on."""
         return Jump(self.graph.add(), len(self.finalizers), len(self.loops), kind, labels)
@@ -255,6 +275,8 @@ class Walk:
 
         Out of a loop leads the loop, if it turns out to be a node; else the place of the jump.
         """
+        if self.dead:
+            return
         target, loops = jump.target, jump.loops
         if len(self.finalizers) > jump.finalizers:
             finalizer = self.finalizers[-1]
