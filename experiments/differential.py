@@ -39,24 +39,14 @@ SHRUNK_PER_KIND = 6
 """Further failures of one kind are counted, and not made smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A program that fails, as small as it got."""
-
-    seed: int
-    kind: str
-    source: str
-    problems: tuple[str, ...]
-
-
 class Worker:
     """One event loop with a native process and a few sandboxes."""
 
-    def __init__(self, native: Native, sandboxes: Reusing) -> None:
+    def __init__(self, native: Native, sandboxes: Reusing, failures: Path) -> None:
         self._native = native
         self._sandboxes = sandboxes
-        self._shrunk: Counter[str] = Counter()
-        self.failures: list[Failure] = []
+        self._file = failures
+        self.failures: Counter[str] = Counter()
 
     async def check(self, seed: int) -> bool:
         """Whether the program of the seed keeps all laws; if not, it is shrunk and kept."""
@@ -66,13 +56,14 @@ class Worker:
         if not found:
             return True
         kind = found[0].partition(":")[0]
-        self._shrunk[kind] += 1
-        if self._shrunk[kind] <= SHRUNK_PER_KIND:
+        if self.failures[kind] < SHRUNK_PER_KIND:
             choices = await self._smaller(dice.made, seed, found)
             source = await self._shorter(written(Replayed(choices), seed), found)
             case = replace(written(dice, seed), source=source)
             found = await self._problems(case)
-        self.failures.append(Failure(seed, kind, source, tuple(found)))
+        self.failures[kind] += 1
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(_as_case(seed, kind, source, found))
         return False
 
     async def _problems(self, case: Case) -> list[str]:
@@ -101,9 +92,9 @@ class Worker:
 
 
 def _alike(found: list[str], wanted: list[str]) -> bool:
-    """Whether a failure is of the same kind: the same law, or the same diagnostic."""
+    """Whether a failure is of the same kind: the same law, or the same diagnostic, and no other."""
     kinds = {_kind(problem) for problem in found}
-    return _kind(wanted[0]) in kinds
+    return _kind(wanted[0]) in kinds and kinds <= {_kind(problem) for problem in wanted}
 
 
 def _kind(problem: str) -> str:
@@ -140,39 +131,45 @@ def _simpler(parts: list[T], start: int, size: int, *, zero: bool) -> list[list[
     return tries
 
 
-async def _run(first: int, count: int, deadline: float) -> tuple[int, list[Failure]]:
+def _as_case(seed: int, kind: str, source: str, found: Sequence[str]) -> str:
+    shown = "\n".join(found[:4])
+    return f"\n##### {shown}\n\n=== seed {seed}: {kind}\n{source}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one worker does."""
+
+    first: int
+    count: int
+    deadline: float
+    """On the monotonic clock: no program begins after it."""
+    failures: Path
+
+
+async def _run(task: Task) -> tuple[int, Counter[str]]:
     async with native_runner() as native, reusing_sandboxes(AT_ONCE) as sandboxes:
-        worker = Worker(native, sandboxes)
-        seeds = iter(range(first, first + count))
+        worker = Worker(native, sandboxes, task.failures)
+        seeds = iter(range(task.first, task.first + task.count))
         done = 0
 
         async def some() -> None:
             nonlocal done
             for seed in seeds:
-                if time.monotonic() > deadline:
+                if time.monotonic() > task.deadline:
                     return
                 await worker.check(seed)
                 done += 1
                 if done % 500 == 0:
-                    print(f"{first}+{done}: {len(worker.failures)} fail", file=sys.stderr)
+                    failed = worker.failures.total()
+                    print(f"from {task.first}: {done}, {failed} fail", file=sys.stderr, flush=True)
 
         await asyncio.gather(*(some() for _ in range(AT_ONCE)))
         return done, worker.failures
 
 
-def _work(task: tuple[int, int, float]) -> tuple[int, list[Failure]]:
-    return asyncio.run(_run(*task))
-
-
-def case_file(failures: Sequence[Failure]) -> str:
-    """The failures as cases, the smallest first."""
-    parts = []
-    for failure in sorted(failures, key=lambda f: len(f.source)):
-        shown = "\n".join(failure.problems[:4])
-        parts.append(
-            f"##### {shown}\n\n=== seed {failure.seed}: {failure.kind}\n{failure.source}\n"
-        )
-    return "\n".join(parts)
+def _work(task: Task) -> tuple[int, Counter[str]]:
+    return asyncio.run(_run(task))
 
 
 def main() -> None:
@@ -186,17 +183,18 @@ def main() -> None:
     options = parser.parse_args()
     share = -(-options.programs // options.workers)
     deadline = time.monotonic() + options.minutes * 60
-    tasks = [(options.seed + n * share, share, deadline) for n in range(options.workers)]
+    options.failures.write_text("", encoding="utf-8")
+    firsts = [options.seed + n * share for n in range(options.workers)]
+    tasks = [Task(first, share, deadline, options.failures) for first in firsts]
     started = time.monotonic()
     with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
         results = pool.map(_work, tasks)
-    failures = [failure for _, found in results for failure in found]
-    options.failures.write_text(case_file(failures), encoding="utf-8")
+    by_kind = sum((failed for _, failed in results), Counter())
     said = {
         "programs": sum(done for done, _ in results),
         "first_seed": options.seed,
-        "violations": len(failures),
-        "by_kind": Counter(failure.kind for failure in failures),
+        "violations": by_kind.total(),
+        "by_kind": by_kind,
         "seconds": round(time.monotonic() - started, 1),
     }
     print(json.dumps(said))

@@ -6,6 +6,7 @@ probe returns and reports: design, section 5, rule 2.
 """
 
 import json
+import re
 from dataclasses import dataclass, field
 
 from pml.analysis.calls import Calls, Kind, Site
@@ -19,6 +20,9 @@ from pml.analysis.syntax import MEMBERS, Source, Syntax, bare
 from pml.domain.structure import SITE_MARK
 
 _MARK = "\\u22a5"
+
+_SEPARATOR = re.compile(rb"\\.|(\xe2\x80[\xa8\xa9])", re.DOTALL)
+"""U+2028 or U+2029 as it stands, without a backslash before it."""
 
 _TRUTH = frozenset({Form.IF, Form.TERNARY, Form.LOGICAL})
 _OPTIONAL = frozenset({Form.OPTIONAL_MEMBER, Form.OPTIONAL_CALL})
@@ -64,7 +68,23 @@ def instrument(
         splicer.splice(point)
     for one in lifted:
         splicer.splices.wrap(one.node, f"{SHIM}.arg({_quoted(one.name)}, ", ")")
+    _escape_separators(source, splicer.splices)
     return splicer.splices.apply(source.data).decode("utf-8")
+
+
+def _escape_separators(source: Source, splices: Splices) -> None:
+    """In texts write U+2028 and U+2029 as escapes: engines count lines by them, editors do not."""
+    if b"\xe2\x80\xa8" not in source.data and b"\xe2\x80\xa9" not in source.data:
+        return
+    for text in source.of_kinds("string", "string_fragment"):
+        template = text.parent if text.kind == "string_fragment" else None
+        around = None if template is None else template.parent
+        if around is not None and around.get("arguments") is template:
+            continue  # a tag sees the text as it is written
+        for found in _SEPARATOR.finditer(source.data, text.start, text.end):
+            if found[1] is not None:
+                escape = "\\u2028" if found[1][-1:] == b"\xa8" else "\\u2029"
+                splices.replace(found.start(), found.end(), escape)
 
 
 class _Splicer:
