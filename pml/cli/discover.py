@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
         **example(
             'pml discover "read the notes" --config mcp.json',
             'pml discover "read the notes" --type capability --limit 3 --json',
+            'pml discover "read the notes" --types --limit 1',
         )
     )(discover)
 
@@ -41,6 +42,9 @@ def discover(
     brief: Annotated[
         bool, typer.Option("--brief", help="One line each; with --json, without schemas.")
     ] = False,
+    types: Annotated[
+        bool, typer.Option("--types", help="With TypeScript declarations in full.")
+    ] = False,
     config: Config = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -49,12 +53,15 @@ def discover(
     from pml.cli.render_found import render_discovery
     from pml.domain.discovery import DiscoverFilter, DiscoverRequest
 
+    if brief and types:
+        message = "give either --brief or --types"
+        raise typer.BadParameter(message)
     request = DiscoverRequest(
         intent=intent,
         filter=DiscoverFilter(type=kind, min_score=min_score),
         limit=limit,
         offset=offset,
-        detail="brief" if brief else "full",
+        detail="brief" if brief else "types" if types else "full",
     )
     found, known = run(_discover(request, config, data_dir))
     if as_json:

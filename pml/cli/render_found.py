@@ -110,9 +110,12 @@ def render_found(results: Iterable[Discovered], *, width: int, first: int = 1) -
 def _paragraph(rank: int, found: Discovered, width: int) -> str:
     what = shorten(f"{found.type.value} {found.name}", width - len(INDENT) - 5)
     lines = [f"{rank:>2}  {what:<{width - len(INDENT) - 5}} {found.score:.2f}"]
-    if found.description:
+    if found.description and not found.declaration:
         lines.append(INDENT + shorten(found.description, width - len(INDENT)))
-    lines += wrapped(found.signature, INDENT, INDENT + "  ", width)
+    if found.declaration:
+        lines += [INDENT + line for line in found.declaration.split("\n")]
+    else:
+        lines += wrapped(found.signature, INDENT, INDENT + "  ", width)
     if found.track is not None:
         lines += wrapped(render_track(found.track), INDENT, INDENT + "  ", width)
     if found.reasons:

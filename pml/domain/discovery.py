@@ -33,8 +33,9 @@ class DiscoverRequest(Record, frozen=True, kw_only=True):
     filter: DiscoverFilter = DiscoverFilter()
     limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 10
     offset: Count = 0
-    detail: Literal["full", "brief"] = "full"
-    """``brief`` leaves out JSON Schemas and shortens code: the signature says the same."""
+    detail: Literal["full", "brief", "types"] = "full"
+    """``brief`` leaves out JSON Schemas and shortens code: the signature says the same.
+    ``types`` gives TypeScript declarations, which say all that the schemas say, in their place."""
 
 
 class ToolSchemas(Record, frozen=True, kw_only=True):
@@ -42,6 +43,8 @@ class ToolSchemas(Record, frozen=True, kw_only=True):
 
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None = None
+    observed_schema: dict[str, Any] | None = None
+    """Learned from results, where the server declares no output schema (SA-10)."""
 
 
 class CapabilityCode(Record, frozen=True, kw_only=True):
@@ -74,7 +77,9 @@ class Discovered(Record, frozen=True, kw_only=True):
     """Share of the best possible fused rank; 1 for an exact name."""
     description: str = ""
     signature: str
-    """In TypeScript."""
+    """In TypeScript, on one line."""
+    declaration: str = ""
+    """In TypeScript, with all levels and comments; only where ``detail`` is ``types``."""
     reasons: tuple[str, ...] = ()
     """Why it stands here."""
     missing: tuple[str, ...] = ()

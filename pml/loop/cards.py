@@ -2,6 +2,7 @@
 
 import msgspec
 
+from pml.analysis.declarations import Callable, Declarations
 from pml.analysis.signature import capability_signature, signature
 from pml.domain.capability import Capability
 from pml.domain.discovery import (
@@ -38,7 +39,11 @@ def tool_card(tool: Tool) -> Discovered:
         score=0.0,
         description=tool.description,
         signature=signature(tool),
-        tool_schemas=ToolSchemas(input_schema=tool.input_schema, output_schema=tool.output_schema),
+        tool_schemas=ToolSchemas(
+            input_schema=tool.input_schema,
+            output_schema=tool.output_schema,
+            observed_schema=tool.observed_schema,
+        ),
     )
 
 
@@ -71,3 +76,23 @@ def brief(card: Discovered) -> Discovered:
         shortened = source.code[: PREVIEW_CHARS - 1] + "…"
         source = msgspec.structs.replace(source, code=shortened)
     return msgspec.structs.replace(card, tool_schemas=None, source=source)
+
+
+def typed(card: Discovered) -> Discovered:
+    """The card with declarations in place of schemas, its code shortened."""
+    if card.tool_schemas is None:
+        known = Callable(name=card.name, description=card.description, parameters=card.parameters)
+        made = Declarations().capability(known)
+    else:
+        server, _, name = card.id.partition(":")
+        schemas = card.tool_schemas
+        tool = Tool(
+            server=server,
+            name=name,
+            description=card.description,
+            input_schema=schemas.input_schema,
+            output_schema=schemas.output_schema,
+            observed_schema=schemas.observed_schema,
+        )
+        made = Declarations().tool(tool)
+    return msgspec.structs.replace(brief(card), declaration=made, parameters=())

@@ -10,7 +10,7 @@ from pml.discovery.index import Hit
 from pml.domain.discovery import Discovered, DiscoverRequest, DiscoverResponse, Found
 from pml.domain.limits import Limits
 from pml.errors import RequestError
-from pml.loop.cards import brief
+from pml.loop.cards import brief, typed
 from pml.loop.library import Library
 from pml.loop.prepare import problem_of_intent
 
@@ -41,8 +41,9 @@ class Discover:
             offset=request.offset,
             min_score=request.filter.min_score,
         )
-        if request.detail == "brief":
-            results = tuple(brief(result) for result in results)
+        if request.detail != "full":
+            shown = brief if request.detail == "brief" else typed
+            results = tuple(map(shown, results))
         after = request.offset + request.limit
         return DiscoverResponse(
             results=results,

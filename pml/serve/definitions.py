@@ -85,9 +85,9 @@ def _discover(limits: Limits) -> Tool:
         "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": defaults.limit},
         "offset": {"type": "integer", "minimum": 0, "default": 0},
         "detail": {
-            "enum": ["full", "brief"],
+            "enum": ["full", "brief", "types"],
             "default": defaults.detail,
-            "description": "brief leaves out JSON Schemas and shortens code.",
+            "description": "brief: no JSON Schemas, code shortened; types: TypeScript instead.",
         },
     }
     return Tool(
@@ -117,6 +117,7 @@ def _discover(limits: Limits) -> Tool:
                     score=_NUMBER,
                     description=_TEXT,
                     signature=_TEXT,
+                    declaration=_TEXT,
                     reasons=_STRINGS,
                     toolSchemas=_OBJECT,
                     source=_OBJECT,

@@ -98,5 +98,7 @@ def discovered(response: DiscoverResponse) -> Answer:
 
 
 def _line(result: Discovered) -> str:
+    if result.declaration:
+        return f"// {result.type}, {result.score:.2f}\n{result.declaration}"
     about = " ".join(result.description.split("\n", 1)[0].split())
     return f"{result.signature}  // {result.type}, {result.score:.2f}: {about}"

@@ -89,8 +89,9 @@ def run_all(
         if words == ["pml", "serve"]:
             printed["pml serve"] = serve_a_moment(folder, env)
             continue
+        *command, into = words if words[-2:-1] == [">"] else (*words, None)
         done = subprocess.run(
-            words,
+            command[:-1] if into else command,
             cwd=folder,
             env=env,
             capture_output=True,
@@ -100,6 +101,8 @@ def run_all(
         )
         assert done.returncode == 0, f"{shlex.join(words)}: {done.stdout}{done.stderr}"
         printed[shlex.join(words)] = done.stdout
+        if into is not None:
+            (folder / into).write_text(done.stdout)
     return printed
 
 
@@ -160,3 +163,15 @@ def test_own_servers_are_used_as_the_page_says(servers: Path, environment: dict[
     printed = run_all(commands, servers, environment)
 
     assert "- [ ] write" in next(text for words, text in printed.items() if "execute" in words)
+
+
+def test_an_editor_gets_its_types_as_the_page_says(
+    servers: Path, environment: dict[str, str]
+) -> None:
+    page = "how-to/types-for-your-editor.md"
+    (servers / "count.ts").write_text(programs_of(page)[0])
+
+    printed = run_all(commands_of(page), servers, environment)
+
+    assert "read_text_file(args: {" in (servers / "pml.d.ts").read_text()
+    assert "mcp.files.read_" in next(text for words, text in printed.items() if "discover" in words)

@@ -161,6 +161,27 @@ async def test_brief_results_leave_out_schemas(act: Act, discover: Discover) -> 
     assert "path: string" in found.signature
 
 
+async def test_declarations_stand_in_place_of_schemas(act: Act, discover: Discover) -> None:
+    await act.library.listed(["fs"])
+    await act.store.tool_schemas.replace("fs", [READ, MOVE])
+    found, *_ = (await ask(discover, "read file", detail="types")).results
+    assert found.tool_schemas is None
+    assert found.declaration == (
+        "/** Read the contents of a file */\n"
+        "mcp.fs.read_file(args: { path: string }): Promise<unknown>"
+    )
+    act.library.outdated()
+    await act.execute(
+        ExecuteRequest(intent="read it", code='return await mcp.fs.read_file({ path: "a" })')
+    )
+    asked = await ask(discover, "read_it", detail="types", filter=DiscoverFilter(type="capability"))
+    assert asked.results[0].declaration == (
+        "/** read it */\n"
+        'capabilities.read_it(args?: {\n  /** Default: "a". */\n  path?: string;\n'
+        "}): Promise<unknown>"
+    )
+
+
 async def test_a_server_that_failed_is_named_in_the_answer(act: Act) -> None:
     discover = Discover(library=act.library, limits=Limits(), notes=lambda: ("server 'x': down",))
     assert (await ask(discover, "anything")).notes == ("server 'x': down",)
