@@ -26,8 +26,8 @@ def place_repeats(graph: Graph) -> None:
     order = _Order(graph)
     cyclic: dict[int, list[int]] = {}
     for call in graph.repeats:
-        if call.certain:
-            continue
+        if call.certain or _passing(call) not in graph.arrows[call.before]:
+            continue  # the latter: it comes back to before it, or never runs
         if order.insert(call.before, call.entry):
             _lead_in(graph, call)
         else:
@@ -38,9 +38,12 @@ def place_repeats(graph: Graph) -> None:
 
 def _lead_in(graph: Graph, call: Repeat) -> None:
     """The call is an ordinary one: control goes through the function."""
-    passing = Arrow(call.end, Way.PASSES)
     arrows = graph.arrows[call.before]
-    arrows[arrows.index(passing)] = Arrow(call.entry, Way.AGAIN)
+    arrows[arrows.index(_passing(call))] = Arrow(call.entry, Way.AGAIN)
+
+
+def _passing(call: Repeat) -> Arrow:
+    return Arrow(call.end, Way.PASSES)
 
 
 class _Order:
