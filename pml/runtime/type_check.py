@@ -35,6 +35,8 @@ _OUTPUT_BYTES = 1_000_000
 _MESSAGE_CHARS = 500
 _TEXT_CHARS = 80
 _MODULE = "program.ts"
+_STACK = "error: RangeError: Maximum call stack size exceeded"
+"""What TypeScript itself says at some thousands of branches in a row."""
 _NOWHERE = "file:///proc/pml-no-such-folder/"
 _SETTINGS = {
     "compilerOptions": {
@@ -82,8 +84,11 @@ async def type_check(
         text = f"{head}{source}\n}};\n{declarations}"
         (place / _MODULE).write_text(text, encoding="utf-8", newline="")
         said = await _checked(place, timeout_s)
-    if said is None:
-        message = f"the type check took more than {timeout_s:g} s or its memory and was given up"
+    if said is None or said.startswith(_STACK):
+        message = (
+            "the type check was given up: the program is too large or too intricate for it, "
+            f"or it took more than {timeout_s:g} s"
+        )
         return (_warning(message, 1, 1),)
     problems = [one for part in _BEGINS.split(said) if (one := _problem(part)) is not None]
     if said.strip() and not problems:
@@ -179,14 +184,10 @@ def _diagnostics(problems: Iterable[_Problem], source: str, head: int) -> Iterat
             continue
         start = starts[problem.line - 1]
         units = problem.column - 1 - (head if problem.line == 1 else 0)
-        offset = start + _characters(source[start:], max(0, units))
-        line_start = source.rfind("\n", 0, offset) + 1
-        yield _warning(
-            problem.message,
-            source.count("\n", 0, offset) + 1,
-            offset - line_start + 1,
-            source[offset : offset + min(problem.length, _TEXT_CHARS)].split("\n", maxsplit=1)[0],
-        )
+        before = _characters(source[start : start + max(0, units)], units)
+        offset = start + before
+        text = source[offset : offset + min(problem.length, _TEXT_CHARS)]
+        yield _warning(problem.message, problem.line, before + 1, _LINE_ENDS.split(text)[0])
 
 
 def _problem(part: str) -> _Problem | None:

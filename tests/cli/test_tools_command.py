@@ -47,3 +47,21 @@ def test_a_program_is_checked_against_the_declarations(pml: RunPml, workspace: P
     (workspace / "mcp.json").unlink()
     alone = pml("analyse", "p.ts", "--types")
     assert "p.ts:1:7: warning: Type 'string' is not assignable" in alone.stderr
+
+
+def test_what_a_run_showed_of_a_tool_that_declares_nothing(pml: RunPml, workspace: Path) -> None:
+    """SA-10: the tool `plain` gives text, and says nothing of it."""
+    (workspace / "permissions.yaml").write_text(
+        "version: 1\nservers:\n  fixture:\n    tools:\n"
+        "      plain: {scope: minimal, effect: read, approval_mode: auto}\n"
+    )
+    assert "plain(args: { text: string }): Promise<unknown>;" in pml("tools", "--dts").stdout
+    program = 'return await mcp.fixture.plain({ text: "hello" });'
+    done = pml("execute", "--intent", "say hello", "--code-file", "-", stdin=program)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(pml("tools", "fixture:plain", "--json").stdout)
+    assert shown["observedSchema"] == {"type": "string"}
+    assert "output, as observed in results" in pml("tools", "fixture:plain").stdout
+    declared = pml("tools", "--dts").stdout
+    assert "as observed in earlier results" in declared
+    assert "plain(args: { text: string }): Promise<string>;" in declared

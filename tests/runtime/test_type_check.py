@@ -79,7 +79,7 @@ async def test_what_contradicts_a_schema_is_a_warning_at_its_place() -> None:
         ("await mcp.fs.read({});", (1, 19, "{}")),
         ('await mcp.fs.read({ path: "a", haed: 1 });', (1, 32, "haed")),
         ("\r\n\r\n  let n: number = 'x';", (3, 7, "n")),
-        ("/* a\u2028b */\nlet n: number = 'x';", (2, 5, "n")),
+        ("/* a\u2028b */\nlet n: number = 'x';", (3, 5, "n")),
         ("'use strict'; const { text } = mcp.fs.read({ path });", (1, 23, "text")),
     ],
 )
@@ -122,6 +122,11 @@ async def test_a_check_without_end_is_given_up_and_leaves_no_process() -> None:
     (found,) = await type_check("return 1;", declarations=DECLARED, variables=(), timeout_s=0.2)
     assert "given up" in found.message
     assert psutil.Process().children(recursive=True) == []
+
+
+async def test_a_program_that_is_too_much_for_typescript_says_so() -> None:
+    (found,) = await check("if (args.a) await mcp.fs.list();\n" * 6_000)
+    assert "too intricate" in found.message
 
 
 async def test_mistakes_of_the_declarations_are_told_apart() -> None:
