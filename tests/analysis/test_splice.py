@@ -86,6 +86,38 @@ def test_what_is_spliced_in(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "const __pml = 1; mcp.s.a()",
+        r"const \u005f_pml = 1; mcp.s.a()",
+        "const f = (__pml) => mcp.s.a(); f(1)",
+        "const { a: __pml } = {}; mcp.s.a()",
+        "class __pml {} mcp.s.a()",
+        "try { mcp.s.a() } catch (__pml) {}",
+        "__pml.decide('d1', true); mcp.s.a()",
+    ],
+)
+def test_a_name_that_collides_with_the_instrumentation_is_refused(source: str) -> None:
+    """SA-6: it would hide the probes, or call them."""
+    (error,) = program(source).errors
+    assert error.code == "reserved-name"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "__pml: for (const x of y) { mcp.s.a(); break __pml; }",
+        "const o = { __pml: 1 }; o.__pml; mcp.s.a(args.__pml)",
+        "f('__pml.at(', `__pml`, /__pml/); mcp.s.a()",
+    ],
+)
+def test_a_name_that_only_looks_like_the_instrumentation_is_safe(source: str) -> None:
+    analysed = program(source)
+    assert analysed.errors == ()
+    assert not list(Source(analysed.instrumented).problems())
+
+
 def test_a_switch_clause_without_a_semicolon_is_closed_before_the_default() -> None:
     text = program("switch (a) { case 1: mcp.s.a()\n}").instrumented
     assert not list(Source(text).problems())

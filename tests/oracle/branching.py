@@ -116,6 +116,17 @@ class Branching(Classes):
                 ],
                 ["try {", *block, "} catch (e) { out.push(e.name); }"],
                 [f"try {{ null.x; {a}; }} catch {{ {b}; }}"],
+                [
+                    f"try {{ await mcp.fs.read({{ big: 1n }}); {a}; }} catch (e) {{ out.push([e.name, {b}]); }}"
+                ],
+                [
+                    f"try {{ await mcp.fs.read(null!.x, {a}); }} catch (e) {{ out.push([e.name, {b}]); }}"
+                ],
+                [
+                    f"try {{ {a}; throw {{ code: 1 }}; }} catch ({{ code = {b} }}: any) {{ out.push(code, {c}); }}"
+                ],
+                [f"try {{ if ({flag}) throw 'text'; {a}; }} catch (e) {{ out.push(e); }} {b};"],
+                [f"if ({flag} && args.n > 5) throw {{ code: {a} }};", f"{b};"],
                 [f"try {{ {a}; [].reduce(null); }} catch (e) {{ out.push([e.name, {b}]); }}"],
             ]
         )

@@ -23,6 +23,7 @@ TOOLS = {
     "db": ("count", "query"),
     "kv": ("get", "set"),
     "api": ("fetch", "flaky", "broken"),
+    "capabilities": ("sum-up", "clean"),
 }
 CATALOG = Catalog(
     {server: [Tool(server=server, name=name) for name in names] for server, names in TOOLS.items()}

@@ -1,4 +1,4 @@
-"""Choices of the program writer: from a seed, from a list, or from bytes of hypothesis.
+"""Choices of the program writer: from a seed, from a list, or from bytes that hypothesis drew.
 
 Every choice is a number below a bound, and 0 is the simplest: a list of choices in which some
 are left out or made smaller is a smaller program, whoever made it.
@@ -62,12 +62,19 @@ class Replayed(Dice):
         return self.made[-1]
 
 
-class Bytes(Dice):
-    """A choice per byte, that hypothesis drew all at once; after their end always the simplest."""
+class Chunk(Dice):
+    """Choices by chance from a few bytes that hypothesis drew: it need not draw each choice.
+
+    The last byte says after how many choices only the simplest follow; with zeros they all do.
+    """
+
+    SIZE = 8
 
     def __init__(self, drawn: bytes) -> None:
-        self._drawn = iter(drawn)
+        self._random = random.Random(drawn[:-1])
+        self._left = 10_000 if drawn[-1] > 96 else drawn[-1]
 
     def below(self, bound: int) -> int:
         """A number from 0 to ``bound - 1``."""
-        return next(self._drawn, 0) % bound
+        self._left -= 1
+        return self._random.randrange(bound) if self._left >= 0 else 0

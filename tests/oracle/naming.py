@@ -115,5 +115,20 @@ class Naming(Values):
                     f"const {n} = Object.keys({{ read: 1, stat: 2 }});",
                     f"for (const t of {n}) {send}mcp.fs[t]({given}));",
                 ],
+                [
+                    f"{send}capabilities.clean({given}), await mcp.capabilities['sum-up']({given}));",
+                ],
+                [
+                    f"const {{ clean: {n}, 'sum-up': {n}s }} = capabilities;",
+                    f"{send}{n}({given}), await {n}s?.({given}));",
+                ],
+                [
+                    f"const {n} = async (mcp: any) => mcp.fs.read({given});",
+                    f"{send}{n}({{ fs: {{ read: async (x) => ['own', x] }} }}), await mcp.fs.stat({given}));",
+                ],
+                [
+                    f"{{ const read = (x) => ['own', x]; out.push(read({given})); }}",
+                    f"const {{ read: {n} }} = mcp.fs; {send}{n}({given}));",
+                ],
             ]
         )

@@ -46,11 +46,16 @@ function named(make: (name: string) => unknown): unknown {
   });
 }
 
-function newMcp(): unknown {
+const CAPABILITIES = "capabilities";
+
+function newMcp(): { mcp: unknown; capabilities: unknown } {
   const born = generation; // calls of a program that was forgotten reach nobody
   const use = (server: string, tool: string) => (args: unknown) =>
     born === generation ? call(server, tool, args) : new Promise(() => {});
-  return named((server) => named((tool) => use(server, tool)));
+  const capabilities = named((name) => use(CAPABILITIES, name));
+  const server = (name: string) =>
+    name === CAPABILITIES ? capabilities : named((tool) => use(name, tool));
+  return { mcp: named(server), capabilities };
 }
 
 function setTimer(run: () => void, delay: number, every: boolean): number {
@@ -141,9 +146,9 @@ async function start(input: any): Promise<void> {
   for (let i = 0; i < bytes.length; i += 3000) base64 += btoa(String.fromCharCode(...bytes.subarray(i, i + 3000)));
   try {
     const { default: program } = await import(`data:application/typescript;base64,${base64}`);
-    const mcp = newMcp();
+    const { mcp, capabilities } = newMcp();
     const given = names.map((name) => input.parameters[name]);
-    program(mcp, newMcp(), input.args, ...given).then(
+    program(mcp, capabilities, input.args, ...given).then(
       (value: unknown) => born === generation && settle(returned(value)),
       (error: unknown) => born === generation && settle(threw(error)),
     );

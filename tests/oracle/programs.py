@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from hypothesis import strategies as st
 
-from tests.oracle.dice import Bytes, Dice, Seeded
+from tests.oracle.dice import Chunk, Dice, Seeded
 from tests.oracle.expressions import Var
 from tests.oracle.scenario import Case
 from tests.oracle.typescript import TypeScript
@@ -54,7 +54,7 @@ class Writer(TypeScript):
             self.lexical,
         ]
         deep += [self.iife, self.handed_on, self.generator, self.async_generator, self.klass]
-        deep += [self.finals, self.loops, self.switches, self.array_callbacks]
+        deep += [self.finals, self.loops, self.switches, *[self.array_callbacks] * 3]
         return self.dice.choice(flat + deep if depth > 0 else flat)(depth)
 
     def if_else(self, depth: int) -> list[str]:
@@ -248,11 +248,17 @@ def _case(dice: Dice, statements: Iterable[Dice], seed: int) -> Case:
     return Case(source=source, args=ARGS, parameters=("limit",), seed=seed)
 
 
-_choices = st.binary(min_size=90, max_size=90)
+_MOST_STATEMENTS = 7
+_DRAWN = 1 + Chunk.SIZE * (1 + _MOST_STATEMENTS)
 
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """Programs of the whole grammar with their worlds; they shrink statement by statement."""
-    statements = draw(st.lists(_choices, min_size=1, max_size=8))
-    return _case(Bytes(draw(_choices)), map(Bytes, statements), draw(st.integers(0, 30)))
+    """Programs of the whole grammar with their worlds; they shrink statement by statement.
+
+    All is one draw: of several, hypothesis would repeat parts, and have far fewer programs.
+    """
+    drawn = draw(st.binary(min_size=_DRAWN, max_size=_DRAWN))
+    first, *chunks = (drawn[at : at + Chunk.SIZE] for at in range(1, _DRAWN, Chunk.SIZE))
+    statements = [Chunk(chunk) for chunk in chunks if chunk[-1] != 0]
+    return _case(Chunk(first), statements, drawn[0])
