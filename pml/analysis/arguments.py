@@ -14,6 +14,7 @@ from pml.analysis.functions import method_of, receiver_of
 from pml.analysis.lifting import Lifts
 from pml.analysis.literals import NOT_LITERAL, key_name, literal
 from pml.analysis.origins import Tracer
+from pml.analysis.phrasing import Keeping
 from pml.analysis.scope import Into, Path, Scopes
 from pml.analysis.syntax import Source, Syntax, bare
 from pml.analysis.taint import Taint
@@ -57,6 +58,7 @@ class Arguments:
         self._taint = taint
         self._ids = ids
         self._lifts = lifts
+        self._keeping = Keeping(scopes)
         self._left = _FLOWS + _FLOWS_PER_CALL * len(ids)
         self._least = _FLOWS_PER_CALL
         self.cut = False
@@ -196,6 +198,8 @@ class Arguments:
         binding = self._scopes.binding(node)
         if binding is None or binding.kind == "parameter" or len(binding.definitions) != 1:
             return NOT_LITERAL
+        if not self._keeping.keeps(binding):
+            return NOT_LITERAL  # `n++`
         definition = binding.definitions[0]
         value = literal(self._source, definition.value)
         scalar = not definition.path and not isinstance(value, dict | list)

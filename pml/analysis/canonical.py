@@ -27,15 +27,25 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from pml.analysis.calls import Calls, Handle, Kind
-from pml.analysis.inputs import Inputs
+from pml.analysis.inputs import Inputs, writes_an_input
 from pml.analysis.lifting import Lifted
 from pml.analysis.numbered import Numbered
+from pml.analysis.phrasing import (
+    Keeping,
+    is_body,
+    is_empty,
+    only_statement,
+    result_of_body,
+    returned,
+    sent,
+)
 from pml.analysis.purity import unordered
 from pml.analysis.scope import Scopes, pattern_names
-from pml.analysis.spelling import ends_chain, fragment, number_text, static_key, static_text
+from pml.analysis.spelling import ends_chain, static_key, static_text
 from pml.analysis.syntax import MEMBERS, Source, Syntax, bare
+from pml.analysis.written import Written
 
-_VERSION = "pml canonical form 2"
+_VERSION = "pml canonical form 3"
 _LISTS = frozenset(
     {"program", "statement_block", "switch_case", "switch_default", "class_static_block"}
 )
@@ -58,7 +68,6 @@ _OF_TYPES = {
 _MEMBER_DEFINITIONS = frozenset({"method_definition", "public_field_definition"})
 _READING = MEMBERS | {"identifier", "shorthand_property_identifier"}
 """Reads of an input that are one expression; a pattern is written as it stands."""
-_WRITING = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
 
 
 def canonical_hash(
@@ -76,7 +85,7 @@ def canonical_hash(
     return hashlib.sha256("\n".join((_VERSION, *form.parts)).encode()).hexdigest()
 
 
-class _Form(Numbered):
+class _Form(Written):
     """Writes every construct, the ones that need no care as they stand."""
 
     def __init__(
@@ -92,10 +101,11 @@ class _Form(Numbered):
         super().__init__(source, scopes)
         self._calls = calls
         self._lifted = {one.node for one in lifted}
-        may_change = read.whole or _writes_an_input(source, read.places)
+        may_change = read.whole or writes_an_input(source, read.places)
         self._inputs = {} if may_change else read.places
         self._capability_ids = capability_ids
         self._unordered = unordered(source, calls, read)
+        self._keeping = Keeping(scopes)
 
     def visit(self, node: Syntax) -> None:
         """Write one node."""
@@ -116,6 +126,8 @@ class _Form(Numbered):
         """Kind, tokens and children as they stand."""
         dropped = _OF_TYPES.get(node.kind, ())
         kept = [token for token in node.tokens if token not in dropped]
+        if "let" in kept and self._keeping.is_constant(node, self.source):
+            kept = ["const" if word == "let" else word for word in kept]
         self.open(_SAME_KIND.get(node.kind, node.kind), *kept)
         roles = {id(child): role for role, child in node.fields.items()}
         for child in node.children:
@@ -126,10 +138,25 @@ class _Form(Numbered):
             role = roles.get(id(child))
             if role is not None:
                 self.parts.append(f"{role}:")
-            if role == "name" and node.kind in _MEMBER_DEFINITIONS:
+            if is_body(node, role):
+                self._body(child)
+            elif role == "name" and node.kind in _MEMBER_DEFINITIONS:
                 self._defined(node, child)
             else:
                 self.visit(child)
+        self.close()
+
+    def _body(self, node: Syntax) -> None:
+        """The statement of a branch or loop: in a block or not."""
+        if is_empty(node):
+            self.parts.append("nothing")
+        else:
+            self.visit(only_statement(node))
+
+    def _return(self, node: Syntax) -> None:
+        self.open("return")
+        for child in returned(self.source, self.scopes, node):
+            self.visit(child)
         self.close()
 
     def _defined(self, node: Syntax, name: Syntax) -> None:
@@ -139,13 +166,6 @@ class _Form(Numbered):
             self.visit(name)
         else:
             self._key(name)
-
-    def _labelled(self, node: Syntax) -> None:
-        self.open("labelled")
-        self.labels.append(self.source.name(node["label"]))
-        self.visit(node["body"])
-        self.labels.pop()
-        self.close()
 
     # Keys and members
 
@@ -192,53 +212,13 @@ class _Form(Numbered):
         self._owner(node.get("function") or node["constructor"])
         given = node.get("arguments")
         if given is not None and given.kind == "template_string":
-            self._template(given, tagged=True)
+            self.template(given, tagged=True)
         else:
-            for child in given.children if given is not None else ():
+            for child in sent(self._calls, node):
                 self.visit(child)
         self.close()
 
-    # Literals
-
-    def _string(self, node: Syntax) -> None:
-        self.text("string", fragment(self.source, node.start + 1, node.end - 1))
-
-    def _template(self, node: Syntax, *, tagged: bool = False) -> None:
-        inside = [child for child in node.children if child.kind == "template_substitution"]
-        if not inside and not tagged:
-            self._string(node)
-            return
-        self.open("template", *["tagged"] * tagged)
-        start = node.start + 1
-        for end, after, child in (
-            *((child.start, child.end, child) for child in inside),
-            (node.end - 1, node.end, None),
-        ):
-            if tagged:  # the function may look at how it is spelled
-                raw = self.source.data[start:end].decode("utf-8", "replace")
-                self.text("raw", raw.replace("\r\n", "\n"))
-            else:
-                self.text("string", fragment(self.source, start, end))
-            for inner in child.children if child is not None else ():
-                self.visit(inner)
-            start = after
-        self.close()
-
-    def _number(self, node: Syntax) -> None:
-        self.text("number", number_text(self.source, node))
-
-    def _spelled(self, node: Syntax) -> None:
-        self.text(node.kind, self.source.text(node))
-
     # Arrays and objects
-
-    def _array(self, node: Syntax) -> None:
-        last = node.children[-1].index + 1 if node.children else 0
-        self.open(node.kind, str(max(node.commas, last)))
-        for child in node.children:
-            self.parts.append(f"{child.index}:")
-            self.visit(child)
-        self.close()
 
     def _object(self, node: Syntax) -> None:
         self.open("object")
@@ -333,17 +313,10 @@ class _Form(Numbered):
             self.open("parameters")
             self.visit(single)
             self.close()
-        self.visit(node["body"])
+        self.visit(result_of_body(self.source, self.scopes, node))
         self.close()
 
     # What only its place tells
-
-    def _update(self, node: Syntax) -> None:
-        argument = node["argument"]
-        before = "before" if node.start < argument.start else "after"
-        self.open("update", *node.tokens, before)
-        self.visit(argument)
-        self.close()
 
     def _assignment(self, node: Syntax) -> None:
         if node["left"].kind == "parenthesized_expression":
@@ -356,44 +329,31 @@ class _Form(Numbered):
         "shorthand_property_identifier": Numbered.name,
         "shorthand_property_identifier_pattern": Numbered.name,
         "property_identifier": _key,
-        "private_property_identifier": _spelled,
+        "private_property_identifier": Written.spelled,
         "statement_identifier": Numbered.label,
-        "labeled_statement": _labelled,
+        "labeled_statement": Written.labelled,
         "member_expression": _member,
         "subscript_expression": _member,
         "call_expression": _call,
         "new_expression": _call,
-        "string": _string,
-        "template_string": _template,
-        "number": _number,
-        "regex_pattern": _spelled,
-        "regex_flags": _spelled,
-        "array": _array,
-        "array_pattern": _array,
+        "string": Written.string,
+        "template_string": Written.template,
+        "number": Written.number,
+        "regex_pattern": Written.spelled,
+        "regex_flags": Written.spelled,
+        "array": Written.array,
+        "array_pattern": Written.array,
         "object": _object,
         "object_pattern": _object_pattern,
         "formal_parameters": _parameters_of,
         "required_parameter": _parameter_of,
         "optional_parameter": _parameter_of,
         "arrow_function": _arrow,
-        "update_expression": _update,
+        "return_statement": _return,
+        "update_expression": Written.update,
         "assignment_expression": _assignment,
     }
 
 
 def _key_of(member: Syntax) -> Syntax:
     return member.get("key") or member
-
-
-def _writes_an_input(source: Source, places: Mapping[Syntax, str]) -> bool:
-    """Whether the program sets something that it also gets from outside."""
-    targets = [node["left"] for node in source.of_kinds(*_WRITING)]
-    targets += [node["argument"] for node in source.of_kinds("update_expression")]
-    targets += [
-        node["argument"] for node in source.of_kinds("unary_expression") if "delete" in node.tokens
-    ]
-    return any(
-        bare(target) in places
-        for pattern in targets
-        for target, _path, _default in pattern_names(source, pattern)
-    )

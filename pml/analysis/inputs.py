@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pml.analysis.globals import ABSENT, ARGS, STANDARD
 from pml.analysis.literals import key_name
 from pml.analysis.scope import Scopes, pattern_names
-from pml.analysis.syntax import MEMBERS, Source, Syntax, wrapped
+from pml.analysis.syntax import MEMBERS, Source, Syntax, bare, wrapped
 
 _COPING = frozenset({"??", "||", "&&", "!", "typeof", "??=", "||=", "===", "!==", "==", "!="})
 """Operators that code uses on a value that may be absent."""
@@ -15,6 +15,7 @@ _OF_EVERY_OBJECT = frozenset(
     | {"toLocaleString", "toString", "valueOf"}
 )
 """Methods of ``Object.prototype``: called on ``args`` they are no inputs and may read any."""
+_WRITING = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
 _CONDITIONS = frozenset({"if_statement", "ternary_expression", "while_statement"})
 
 
@@ -135,3 +136,17 @@ def _is_checked(node: Syntax) -> bool:
     if parent.kind in _CONDITIONS and is_condition:
         return True
     return parent.get("right") is not place and bool(_COPING & set(parent.tokens))
+
+
+def writes_an_input(source: Source, places: Mapping[Syntax, str]) -> bool:
+    """Whether the program sets something that it also gets from outside."""
+    targets = [node["left"] for node in source.of_kinds(*_WRITING)]
+    targets += [node["argument"] for node in source.of_kinds("update_expression")]
+    targets += [
+        node["argument"] for node in source.of_kinds("unary_expression") if "delete" in node.tokens
+    ]
+    return any(
+        bare(target) in places
+        for pattern in targets
+        for target, _path, _default in pattern_names(source, pattern)
+    )

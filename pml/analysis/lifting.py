@@ -17,6 +17,7 @@ from pml.analysis.calls import Calls, Site
 from pml.analysis.functions import Functions
 from pml.analysis.inputs import Inputs
 from pml.analysis.literals import NOT_LITERAL, key_name, literal
+from pml.analysis.phrasing import Keeping
 from pml.analysis.scope import Binding, Definition, Scopes
 from pml.analysis.syntax import Source, Syntax, bare, wrapped
 
@@ -164,6 +165,7 @@ class _Finder:
         self._scopes = scopes
         self._functions = functions
         self._calls = calls
+        self._keeping = Keeping(scopes)
         self._certain: dict[Binding, bool] = {}
         self._passed = {bare(one.expression) for one in values}
 
@@ -213,8 +215,8 @@ class _Finder:
             given = {d.at for d in definitions}
             return len(given) == len(definitions) and self._is_given(binding, definitions)
         declaration = definitions[0].at.parent
-        is_const = declaration is not None and "const" in declaration.tokens
-        return len(definitions) == 1 and is_const
+        is_own = declaration is not None and declaration.kind == "lexical_declaration"
+        return len(definitions) == 1 and is_own and self._keeping.keeps(binding)
 
     def _is_given(self, binding: Binding, definitions: list[Definition]) -> bool:
         """Whether the parameter of a helper has just what its calls give."""

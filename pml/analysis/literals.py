@@ -1,5 +1,6 @@
 """Values written in the source: strings, numbers and JSON made of them."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -117,11 +118,20 @@ _READERS: dict[str, Callable[[Source, Syntax], Any]] = {
 
 
 def clause_outcome(source: Source, clause: Syntax) -> str:
-    """The outcome that a clause of a switch stands for: ``case:x`` or ``default``."""
+    """The outcome that a clause of a switch stands for: ``case:x`` or ``default``.
+
+    For what is no literal, its place among the clauses stands: the text of an expression may
+    differ in programs that are one procedure (SA-8).
+    """
     if clause.kind == "switch_default":
         return "default"
     value = literal(source, clause["value"])
     if isinstance(value, str):
         return f"case:{value}"
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return f"case:{value!r}" if is_number else f"case:{source.text(clause['value'])}"
+    if value is None or isinstance(value, bool):
+        return f"case:{source.text(bare(clause['value']))}"
+    if isinstance(value, int | float):
+        return f"case:{value!r}"
+    clauses = [] if clause.parent is None else clause.parent.children
+    place = bisect_left(clauses, clause.start, key=lambda one: one.start)
+    return f"case:<{place + 1}>"

@@ -17,7 +17,7 @@ class Numbered:
         self.source = source
         self.labels: list[str] = []
         """Labels around the current place, innermost last."""
-        self._scopes = scopes
+        self.scopes = scopes
         self._bindings: dict[Binding, int] = {}
 
     def open(self, *words: str) -> None:
@@ -34,7 +34,7 @@ class Numbered:
 
     def name(self, node: Syntax) -> None:
         """Write a name: the number of its binding, or itself where it has none."""
-        binding = self._scopes.targets.get(node) or self._scopes.binding(node)
+        binding = self.scopes.targets.get(node) or self.scopes.binding(node)
         if binding is None:
             self.text("free", self.source.name(node))
         elif binding.kind == "enum":

@@ -170,7 +170,7 @@ class Tracer:
     def _binary(self, node: Syntax, path: Path, text: str | None) -> Origins | None:
         if not {"??", "||", "&&"} & set(node.tokens):
             return None
-        return self._either([node["left"], node["right"]], path, text)
+        return self._either(node.children, path, text)
 
     def _assignment(self, node: Syntax, path: Path, text: str | None) -> Origins:
         return self._at(node["right"], path, text)

@@ -15,7 +15,7 @@ from pml.analysis.inputs import inputs
 from pml.analysis.lifting import lift, passed
 from pml.analysis.literals import key_name, literal, number_value
 from pml.analysis.scope import Scopes
-from pml.analysis.syntax import MEMBERS, Source, Syntax, bare
+from pml.analysis.syntax import LOOPS, MEMBERS, Source, Syntax, bare
 
 Dice = random.Random
 Rewrite = Callable[[str, Dice], str]
@@ -181,6 +181,49 @@ def requote_keys(text: str, dice: Dice) -> str:
     return one.done()
 
 
+def brace(text: str, dice: Dice) -> str:
+    """A block around the single statement of a branch or loop."""
+    one = Parsed(text)
+    bodies = [
+        body
+        for node in one.source.of_kinds(*LOOPS, "if_statement")
+        if (body := node.get("consequence") or node.get("body")) is not None
+    ]
+    bodies += [node.children[0] for node in one.source.of_kinds("else_clause")]
+    for body in some(bodies, dice):
+        if body.kind != "statement_block":
+            one.replace(body.start, body.start, "{")
+            one.replace(body.end, body.end, "}")
+    return one.done()
+
+
+def let_for_const(text: str, dice: Dice) -> str:
+    one = Parsed(text)
+    for node in some(one.source.of_kinds("lexical_declaration"), dice):
+        if "const" in node.tokens:
+            one.replace(node.start, node.start + len("const"), "let")
+    return one.done()
+
+
+def return_from_arrow(text: str, dice: Dice) -> str:
+    one = Parsed(text)
+    for node in some(one.source.of_kinds("arrow_function"), dice):
+        if node["body"].kind != "statement_block":
+            one.replace(node["body"].start, node["body"].start, "{ return ")
+            one.replace(node["body"].end, node["body"].end, "; }")
+    return one.done()
+
+
+def empty_arguments(text: str, dice: Dice) -> str:
+    one = Parsed(text)
+    called = [site.call for site in one.calls.sites if site.call is not None]
+    for call in some(called, dice):
+        given = call["arguments"]
+        if not given.children and one.text(given) == "()" and "?." not in call.tokens:
+            one.put(given, "({})" if "optional_chain" not in call.fields else "()")
+    return one.done()
+
+
 _STILL = frozenset(
     """
     identifier shorthand_property_identifier property_identifier member_expression
@@ -281,6 +324,10 @@ SAME: tuple[Rewrite, ...] = (
     other_literals,
     commas,
     semicolons,
+    brace,
+    let_for_const,
+    return_from_arrow,
+    empty_arguments,
 )
 
 # Another program
@@ -441,7 +488,7 @@ def other_declaration(text: str, dice: Dice) -> str:
     found = [n for n in one.source.of_kinds("lexical_declaration") if "const" in n.tokens]
     node = _one(found, dice)
     if node is not None:
-        one.replace(node.start, node.start + len("const"), "let")
+        one.replace(node.start, node.start + len("const"), "var")
     return one.done()
 
 

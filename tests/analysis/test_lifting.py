@@ -41,6 +41,8 @@ LIFTED: dict[str, tuple[str, dict[str, Any]]] = {
     "a tool's name": ("const t = 'a'; mcp.s[t]({ t })", {}),
     "a server's name": ("const s = 's'; mcp[s].a({ s })", {}),
     "assigned": ("let p = 'x'; p = 'y'; mcp.s.a({ p })", {}),
+    "a let that keeps its value": ("let p = 'x'; mcp.s.a({ p })", {"p": "x"}),
+    "a var": ("var p = 'x'; mcp.s.a({ p })", {}),
     "not constant": ("let p = 1; p++; mcp.s.a({ p })", {}),
     "computed": ("mcp.s.a({ a: 1 + 1, b: q ?? 'x', c: q ? 1 : 2, d: `${q}x`, e: f('x'), g: await 'x', h: !0, i: -0, j: 1n })", {}),
     "conditions": ("if (q === 'x') mcp.s.a(); switch (q) { case 'x': mcp.s.b() }", {}),
