@@ -55,22 +55,32 @@ class _Onwards:
 def reduced(flow: Flow) -> list[tuple[Leaving, int]]:
     """The edges that no other path replaces."""
     onwards = _Onwards(flow)
-    return [
-        (leaving, target)
-        for target, leavings in flow.items()
-        for leaving in leavings
-        if len(leavings) == 1 or not _replaced(flow, onwards, leaving, target)
-    ]
+    edges: list[tuple[Leaving, int]] = []
+    for target, leavings in flow.items():
+        if len(leavings) == 1:
+            edges += [(leaving, target) for leaving in leavings]
+            continue
+        ends = [{node for (node, *_), how in leavings.items() if how <= most} for most in Certainty]
+        edges += [
+            (leaving, target)
+            for leaving in leavings
+            if not _replaced(flow, onwards, leaving, target, ends)
+        ]
+    return edges
 
 
-def _replaced(flow: Flow, onwards: _Onwards, start: Leaving, target: int) -> bool:
-    """Whether another path leads from a node, left in this way, to the target."""
+def _replaced(
+    flow: Flow, onwards: _Onwards, start: Leaving, target: int, ends: list[set[int]]
+) -> bool:
+    """Whether another path leads from a node, left in this way, to the target.
+
+    ``ends`` are the nodes that can be the last on such a path, by how certain they must be.
+    """
     leavings = flow[target]
     if start[1] is EdgeType.SEQUENCE and (start[0], EdgeType.CONTAINS, None) in leavings:
         return True
     limit = onwards.place[target]
     allowed = Certainty.PASSED if leavings[start] is Certainty.DIRECT else Certainty.LATER
-    ends = {leaving[0] for leaving, how in leavings.items() if leaving != start and how <= allowed}
     seen: set[int] = set()
     pending = [onwards.last_before(start, limit)]
     while pending:
@@ -81,7 +91,7 @@ def _replaced(flow: Flow, onwards: _Onwards, start: Leaving, target: int) -> boo
         node = onwards.nodes[onwards.targets[leaving][index]]
         if node in seen or flow[node][leaving] > allowed:
             continue
-        if node in ends:
+        if node in ends[allowed]:
             return True
         seen.add(node)
         pending += [onwards.last_before(way, limit) for way in onwards.ways.get(node, ())]

@@ -14,7 +14,15 @@ D. J. Pearce, P. H. J. Kelly, "A dynamic topological sort algorithm for directed
 ACM JEA 11 (2006), doi:10.1145/1187436.1210590, section 3.
 """
 
+from collections import deque
+from collections.abc import Iterator
+from functools import reduce
+from operator import and_, or_
+
 from pml.analysis.graph import Arrow, Graph, Repeat, Way
+
+_Ends = dict[int, set[int]]
+"""By a function's entry, points that come after it: where its calls end."""
 
 
 def place_repeats(graph: Graph) -> None:
@@ -24,15 +32,19 @@ def place_repeats(graph: Graph) -> None:
     if all(call.certain for call in graph.repeats):
         return
     order = _Order(graph)
-    cyclic: dict[int, list[int]] = {}
+    cyclic: list[Repeat] = []
+    ends: _Ends = {}
     for call in graph.repeats:
+        after = ends.setdefault(call.entry, {call.entry})
         if call.certain or _passing(call) not in graph.arrows[call.before]:
-            continue  # the latter: it comes back to before it, or never runs
-        if order.insert(call.before, call.entry):
+            pass  # the latter comes back to before it, or never runs
+        elif order.insert(call.before, call.entry, after):
             _lead_in(graph, call)
         else:
-            cyclic.setdefault(call.entry, []).append(call.before)
-    _add_later(graph, order, cyclic)
+            cyclic.append(call)
+        after.add(call.end)
+    if cyclic:
+        _add_later(graph, order, cyclic, ends)
     graph.order = []
 
 
@@ -54,19 +66,22 @@ class _Order:
         self.place = [0] * len(graph.points)
         for index, point in enumerate(graph.forward_order()):
             self.place[point] = index
-        self.arriving = graph.arriving()
+        self.arriving = [[source for source, _arrow in found] for found in graph.arriving()]
         self._added: dict[int, list[int]] = {}
 
-    def insert(self, source: int, target: int) -> bool:
-        """Add an arrow; False if it would close a cycle."""
+    def insert(self, source: int, target: int, after: set[int]) -> bool:
+        """Add an arrow; False if it would close a cycle.
+
+        ``after`` are points that come after the target: they are met sooner than itself.
+        """
         low, high = self.place[target], self.place[source]
         if low < high:
-            after = self._reached(target, high)
-            if source in after:
+            before = self._reaching(source, low, after)
+            if before is None:
                 return False
-            self._reorder(self._reaching(source, low), after)
+            self._reorder(before, self._reached(target, high))
         self._added.setdefault(source, []).append(target)
-        self.arriving[target].append((source, Arrow(target, Way.AGAIN)))
+        self.arriving[target].append(source)
         return True
 
     def _reached(self, start: int, high: int) -> set[int]:
@@ -81,11 +96,14 @@ class _Order:
                     pending.append(target)
         return seen
 
-    def _reaching(self, end: int, low: int) -> set[int]:
-        """What comes before a point, down to a place."""
-        seen, pending = {end}, [end]
+    def _reaching(self, end: int, low: int, never: set[int]) -> set[int] | None:
+        """What comes before a point, down to a place; None if one of some points does."""
+        seen, pending = {end}, deque([end])
         while pending:
-            for source, _arrow in self.arriving[pending.pop()]:
+            point = pending.popleft()
+            if point in never:
+                return None
+            for source in self.arriving[point]:
                 if source not in seen and self.place[source] >= low:
                     seen.add(source)
                     pending.append(source)
@@ -99,52 +117,45 @@ class _Order:
             self.place[point] = place
 
 
-def _add_later(graph: Graph, order: _Order, cyclic: dict[int, list[int]]) -> None:
-    """Arrows for ways on which a call that comes after another one is the first."""
-    found = [
-        (source, entry, arrow)
-        for entry, calls in cyclic.items()
-        for source, arrow in _other_ways(graph, order, entry, calls)
-    ]
-    for source, entry, arrow in found:
-        if order.insert(source, entry):
-            graph.link(source, entry, Way.LATER, arrow.outcome, leaves=arrow.leaves)
+def _add_later(graph: Graph, order: _Order, cyclic: list[Repeat], ends: _Ends) -> None:
+    """Arrows for ways on which a call that comes after another one is the first.
+
+    Sets of functions are the bits of a number: few functions are called again like that.
+    """
+    entries = list(dict.fromkeys(call.entry for call in cyclic))
+    bit = {entry: 1 << index for index, entry in enumerate(entries)}
+    points = sorted(range(len(order.place)), key=order.place.__getitem__)
+    may, must = _run_before(graph, order, bit, points)
+    wanted = [0] * len(points)
+    """Functions by the points on ways to calls of them that may be the first."""
+    for call in cyclic:
+        wanted[call.before] |= bit[call.entry] & ~must[call.before]
+    for point in reversed(points):
+        for source in order.arriving[point] if wanted[point] else ():
+            wanted[source] |= wanted[point] & may[source] & ~must[source]
+            missing = wanted[point] & ~may[source]
+            for entry in _members(entries, missing):
+                if order.insert(source, entry, ends[entry]):
+                    graph.link(source, entry, Way.LATER)
 
 
-def _other_ways(
-    graph: Graph, order: _Order, entry: int, calls: list[int]
-) -> list[tuple[int, Arrow]]:
-    """The arrows by which control gets to the calls without having run the function."""
-    may, must = _after(graph, order, entry, calls)
-    found: list[tuple[int, Arrow]] = []
-    pending = [call for call in calls if call not in must]
-    seen = set(pending)
-    while pending:
-        for source, arrow in order.arriving[pending.pop()]:
-            if source in must or source in seen:
-                continue
-            if source in may:
-                seen.add(source)
-                pending.append(source)
-            else:
-                found.append((source, arrow))
-    return found
-
-
-def _after(graph: Graph, order: _Order, entry: int, calls: list[int]) -> tuple[set[int], set[int]]:
-    """Of the points up to the calls those that may, and those that must come after the entry."""
-    place, arriving = order.place, order.arriving
-    between, pending = set(calls), list(calls)
-    while pending:
-        for source, _arrow in arriving[pending.pop()]:
-            if place[source] > place[entry] and source not in between:
-                between.add(source)
-                pending.append(source)
-    may, must = {entry}, {entry}
-    for point in sorted(between, key=place.__getitem__):
-        sources = [source for source, _arrow in arriving[point]]
-        if any(source in may for source in sources):
-            may.add(point)
-            if (any if point in graph.joins else all)(source in must for source in sources):
-                must.add(point)
+def _run_before(
+    graph: Graph, order: _Order, bit: dict[int, int], points: list[int]
+) -> tuple[list[int], list[int]]:
+    """The functions that may, and those that must have been called before each point."""
+    may, must = [0] * len(points), [0] * len(points)
+    for point in points:
+        sources = order.arriving[point]
+        own = bit.get(point, 0)
+        may[point] = reduce(or_, (may[source] for source in sources), own)
+        both = (must[source] for source in sources)
+        known = reduce(or_ if point in graph.joins else and_, both) if sources else 0
+        must[point] = known | own
     return may, must
+
+
+def _members(entries: list[int], bits: int) -> Iterator[int]:
+    while bits:
+        lowest = bits & -bits
+        yield entries[lowest.bit_length() - 1]
+        bits ^= lowest
