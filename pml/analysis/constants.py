@@ -8,11 +8,15 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from pml.analysis.escapes import unescape
-from pml.analysis.functions import ARRAY_CALLBACKS, arguments_of
+from pml.analysis.functions import arguments_of
 from pml.analysis.literals import key_name, number_value, string_value
 from pml.analysis.scope import Binding, Into, Path, Scopes, parameters
 from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, function_of, wrapped
 
+TAKING_ELEMENTS = frozenset(
+    {"map", "forEach", "flatMap", "some", "every", "findIndex", "findLastIndex"}
+)
+"""Methods of arrays that give each element to a function, and to nothing else."""
 _LITERALS = frozenset({"object", "array"})
 _WRITES = frozenset(
     {
@@ -131,12 +135,14 @@ class Constants:
         value = bare(entry)
         if value.kind in _LITERALS:
             return self.only_read(outer, value)
+        if value.kind == "method_definition" and {"get", "set"} & set(value.tokens):
+            return False
         return not (is_called and value.kind in FUNCTIONS and value.kind != "arrow_function")
 
     def _reads_all(self, call: Syntax, literal: Syntax, key: str, *, flat: bool) -> bool:
         """Whether a method call hands every element to a function that gets nothing else."""
         given = arguments_of(call)
-        if literal.kind != "array" or not flat or key not in ARRAY_CALLBACKS or not given:
+        if literal.kind != "array" or not flat or key not in TAKING_ELEMENTS or not given:
             return False
         callback = bare(given[0])
         return callback.kind == "arrow_function" and len(parameters(callback)) < 3  # noqa: PLR2004

@@ -3,11 +3,12 @@
 from pml.analysis.diagnose import Reporter
 from pml.analysis.syntax import FUNCTIONS, LOOPS, Source, Syntax, function_of
 
+_NAME = "property_identifier"
 _PATTERNS = frozenset({"object_pattern", "array_pattern"})
 
 
 def report_early_errors(source: Source, report: Reporter) -> None:
-    """Constants without a value, misplaced ``await``, and jumps that lead nowhere."""
+    """Constants without a value, misplaced ``await``, lost jumps, objects in place of blocks."""
     for node in source.of_kinds("variable_declarator"):
         _check_declarator(source, node, report)
     for node in source.of_kinds("await_expression"):
@@ -15,6 +16,9 @@ def report_early_errors(source: Source, report: Reporter) -> None:
     for node in source.of_kinds("for_in_statement"):
         if "await" in node.tokens:
             _check_await(source, node, report)
+    for node in source.of_kinds("expression_statement"):
+        if node.children and node.children[0].kind == "object":
+            _check_block(node.children[0], report)
     for node in source.of_kinds("break_statement", "continue_statement"):
         _check_jump(source, node, report)
 
@@ -32,6 +36,24 @@ def _check_await(source: Source, node: Syntax, report: Reporter) -> None:
     if function.kind in FUNCTIONS and "async" not in function.tokens:
         line, _column = source.position(function.start)
         message = f"await in a function that is not async: write `async` before it in line {line}"
+        report.error(node, "syntax", message)
+
+
+def _check_block(node: Syntax, report: Reporter) -> None:
+    """``{ a: b }`` as a statement is a block with a label, which the grammar takes for an object.
+
+    What it evaluates is the same, if the block is one at all.
+    """
+    first, rest = node.children[:1], node.children[1:]
+    for child in first:
+        value = child.get("value")
+        if child.kind == "pair" and value is not None and child["key"].kind == _NAME:
+            if value.kind == "object":
+                _check_block(value, report)
+            continue
+        rest = node.children
+    if any(child.kind != "shorthand_property_identifier" for child in rest):
+        message = "a statement that begins with { is a block: put the object in parentheses"
         report.error(node, "syntax", message)
 
 

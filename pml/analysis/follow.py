@@ -123,7 +123,7 @@ class Follow:
         if not isinstance(key, str):
             return None
         if str(first) != key:
-            return []
+            return [] if self._handles.only_read(fact.node) else None
         return [Fact(member, fact.path[1:], fact.handle, fact.entry if fact.path[1:] else member)]
 
     # Literals

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from pml.analysis.constants import Constants
-from pml.analysis.functions import ARRAY_CALLBACKS, Functions, arguments_of, method_of
+from pml.analysis.constants import TAKING_ELEMENTS, Constants
+from pml.analysis.functions import Functions, arguments_of, method_of
 from pml.analysis.globals import CAPABILITIES, MCP
 from pml.analysis.scope import Binding, Into, Path, Scopes, Step, parameters
 from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, function_of, wrapped
@@ -121,6 +121,13 @@ class Handles:
         name = self._constants.key(member)
         return Into.UNKNOWN if name is None else name
 
+    def only_read(self, node: Syntax) -> bool:
+        """Whether of an array or object, written there or held by a name, members are only read."""
+        if node.kind in {"array", "object"}:
+            return self._constants.only_read(wrapped(node), node)
+        binding = self._scopes.binding(node)
+        return binding is not None and self._constants.untouched(binding)
+
     def in_sight(self, function: Syntax) -> bool:
         """Whether every call of the function, and what each argument becomes, is in sight."""
         known = self._in_sight.get(function)
@@ -137,7 +144,7 @@ class Handles:
     def callback_of(self, call: Syntax) -> Syntax | None:
         """The function, written on the spot, that an array method gives each element."""
         given = arguments_of(call)
-        if method_of(self._source, call) not in ARRAY_CALLBACKS - {"reduce", "reduceRight"}:
+        if method_of(self._source, call) not in TAKING_ELEMENTS:
             return None
         function = bare(given[0]) if given else None
         if function is None or function.kind not in FUNCTIONS:
@@ -209,6 +216,9 @@ class Handles:
 
     def _composed(self, node: Syntax, path: Path) -> Found:
         kind = node.kind
+        whole = self._remembered_whole(node) if path else None
+        if whole is not None:
+            return _along(whole, path)
         if kind in MEMBERS:
             return self._value(node["object"], (self.key(node), *path))
         if kind == "binary_expression":
@@ -218,6 +228,13 @@ class Handles:
         if kind in {"array", "object"}:
             return self._inside(node, path) if path else None
         return _merged([self._value(value, path) for value in _outcomes(node)])
+
+    def _remembered_whole(self, node: Syntax) -> Handle | None:
+        """Of several servers none is known, but that a tool of one of them is called is."""
+        self._following.discard(node)
+        found = self._remembered(node, ())
+        self._following.add(node)
+        return found if isinstance(found, Handle) else None
 
     def _chosen(self, node: Syntax, path: Path) -> Found:
         if "&&" in node.tokens:
@@ -274,7 +291,7 @@ class Handles:
         return found
 
     def _defined(self, binding: Binding, path: Path) -> Found:
-        if binding.kind == "catch" or _has_inner_default(binding):
+        if binding.kind == "catch" or (_has_inner_default(binding) and not self._is_there(binding)):
             return None
         if binding.kind == "parameter" and not self._is_followed(binding):
             return None
@@ -292,6 +309,11 @@ class Handles:
             return None
         definition = binding.definitions[0]
         return self._value(definition.value, (*definition.path, *path))
+
+    def _is_there(self, binding: Binding) -> bool:
+        """Whether it is taken out of something of which no part is ever missing."""
+        given = [self._value(d.value, ()) for d in binding.definitions if not d.weak]
+        return bool(given) and all(isinstance(g, Handle) and g.certain for g in given)
 
     def _is_followed(self, parameter: Binding) -> bool:
         function = parameter.scope

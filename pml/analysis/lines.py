@@ -1,11 +1,11 @@
-"""Lines and columns of places in a source, as the runtime counts lines."""
+"""Lines and columns of places in a source."""
 
 import re
 from bisect import bisect_right
 from functools import cached_property
 
-_LINE_ENDS = re.compile(rb"\r\n|[\n\r]|\xe2\x80[\xa8\xa9]")
-"""What JavaScript takes for the end of a line, in UTF-8."""
+_LINE_ENDS = re.compile(rb"\r\n|[\n\r]")
+"""As editors count, to whom U+2028, an end of a line in JavaScript, is a character of a line."""
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
 """Bytes that begin no character."""
 _BLOCK = 4096

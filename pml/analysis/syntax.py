@@ -5,6 +5,7 @@ analysis needs into `Syntax`: named nodes without comments and without types (ty
 when the code runs), and an index by kind, so that later passes look up instead of walking.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -34,6 +35,8 @@ from pml.analysis.lines import Lines
 
 MAX_DEPTH = 200
 """Nesting of syntax nodes.  Analysis recurses with at most three Python frames per level."""
+
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 
 FUNCTIONS = frozenset(
     {
@@ -105,7 +108,7 @@ class Syntax:
 class Source:
     """A parsed source.
 
-    ``too_deep`` is the first node beyond `MAX_DEPTH`: the tree stops there and must not be used.
+    ``too_deep`` is the first node beyond `MAX_DEPTH`; then the tree is empty.
     ``with_types`` is for those who look for what a source says, not for what it does.
     """
 
@@ -114,7 +117,9 @@ class Source:
         self._suffixed = frozenset[str]() if with_types else TYPE_SUFFIXED
         self.data = text.encode("utf-8", "surrogatepass")
         self.lines = Lines(self.data)
-        self._read(self.data)
+        self._parsed = _LONE_RETURN.sub(b"\n", self.data)
+        """What the parser is given: for it a carriage return alone ends no line."""
+        self._read(self._parsed)
         if self._misread:
             self._read_without_assertions()
 
@@ -158,6 +163,9 @@ class Source:
         self._operators: dict[Syntax, list[str]] = {}
         """Of long chains that are being copied."""
         self.root = self._copy()
+        if self.too_deep is not None:  # and half a tree is none
+            self.root = Syntax("program", 0, len(self.data), None)
+            self.by_kind = defaultdict(list, {"program": [self.root]})
 
     def _read_without_assertions(self) -> None:
         """Read the source again with blanks for ``!`` that assert that a value is there.
@@ -167,13 +175,13 @@ class Source:
         that are read wrongly; where others then are, all.
         """
         had_errors = self.tree.root_node.has_error
-        data = bytearray(self.data)
+        data = bytearray(self._parsed)
         self._read(_blanked(data, self._misread))
         if self._misread:
             marks = [node.end - 1 for node in self.by_kind["non_null_expression"]]
             self._read(_blanked(data, marks))
         if self.tree.root_node.has_error and not had_errors:
-            self._read(self.data)
+            self._read(self._parsed)
 
     def _copy(self) -> Syntax:  # noqa: C901, PLR0912  # a call per token costs a third
         """Copy the tree; a long chain of operators becomes one node with all its operands.

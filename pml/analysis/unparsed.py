@@ -18,6 +18,7 @@ _LOOKED_AT = 2_000
 """Characters of what does not parse, and brackets in it."""
 _CLOSING = {"(": ")", "[": "]", "{": "}", "${": "}"}
 
+_FENCE = re.compile(rb"\s*(```[^\n`]*\n)")
 _USING_LOOP = re.compile(r"for\s*(?:await\s*)?\(\s*(?:await\s+)?using\b")
 _JSX = re.compile(r"</[A-Za-z>]|/>")
 _OPEN_STRING = re.compile(r"""^(?:[^'"`\n\\]|\\.)*(?:"(?:[^"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*)$""")
@@ -27,10 +28,6 @@ _REASONS: tuple[tuple[Callable[[str], object], str], ...] = (
         "`for (using x of y)` is not understood: write `for (const v of y) { using x = v; ... }`",
     ),
     (_JSX.search, "JSX is not possible: a program has no page; make text, or return data"),
-    (
-        lambda text: "/*" in text and "*/" not in text.rsplit("/*", 1)[1],
-        "the comment that begins with /* is never closed: add */",
-    ),
     (lambda text: text.count("`") % 2, "a template is never closed: add `"),
     (
         lambda text: _OPEN_STRING.match(text.split("\n", 1)[0]),
@@ -40,7 +37,12 @@ _REASONS: tuple[tuple[Callable[[str], object], str], ...] = (
 
 
 def report_syntax(source: Source, report: Reporter) -> None:
-    """What does not parse."""
+    """What does not parse, and what parses only by chance."""
+    fence = _FENCE.match(source.data)
+    if fence is not None:
+        message = "the code stands in a Markdown fence: send what is between the lines with ```"
+        report.at(fence.start(1), fence.end(1), Severity.ERROR, "syntax", message)
+        return
     for count, node in enumerate(source.problems()):
         if count == _SYNTAX_ERRORS:
             return
@@ -71,10 +73,19 @@ def _reason(source: Source, node: Node) -> str | None:
     text = source.data[node.start_byte : end].decode("utf-8", "ignore")
     if "\0" in text:
         return "a NUL character stands in the code: is this a text file?"
+    if _in_comment(source.data, node.start_byte):
+        return "the comment that begins with /* is never closed: add */"
     for found, reason in _REASONS:
         if found(text):
             return reason
     return _unbalanced(source, node)
+
+
+def _in_comment(data: bytes, offset: int) -> bool:
+    """Whether a comment begins at or before the offset, in the same line, and nothing ends it."""
+    line = data.rfind(b"\n", 0, offset) + 1
+    opened = data.rfind(b"/*", line, offset + 2)
+    return opened >= 0 and data.find(b"*/", opened + 2) < 0
 
 
 def _unbalanced(source: Source, node: Node) -> str | None:

@@ -7,14 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pml.analysis.analyse import read
 from pml.analysis.kept import new_capability
-from pml.analysis.parameters import bind, bind_capability
-from pml.analysis.signature import capability_signature
-from pml.analysis.syntax import Source
-from pml.domain.program import Program
-from pml.domain.record import decode, encode
-from pml.domain.structure import StaticStructure
+from tests.analysis.invariants import check
 from tests.analysis.programs import EPIC_10, ONE_OF_EACH, program
 
 WORDS = r"""
@@ -36,29 +30,6 @@ def mutated(seed: int) -> str:
         piece = dice.choice(["", dice.choice(SNIPPETS), text[start:end] * 2, text[end : end + 40]])
         text = text[:start] + piece + text[end:]
     return text
-
-
-def check(source: str) -> None:
-    analysed = program(source)
-    assert isinstance(analysed, Program)
-    assert decode(StaticStructure, encode(analysed.structure)) == analysed.structure
-    assert bool(analysed.instrumented) == (not analysed.errors and bool(source))
-    if not analysed.errors:
-        assert analysed.instrumented.count("\n") == source.count("\n")
-        assert not list(Source(analysed.instrumented).problems())
-    names = [node.id for node in analysed.structure.nodes]
-    assert len(set(names)) == len(names)
-    assert set(analysed.structure.locations) == set(names)
-    assert bool(analysed.canonical_hash) == (not analysed.errors)
-    if analysed.errors:
-        assert analysed.parameters == ()
-    names = [parameter.name for parameter in analysed.parameters]
-    assert len(set(names)) == len(names)
-    read(source)
-    bind(analysed, {"path": 1})
-    bind_capability(analysed.parameters, {"path": 1})
-    new_capability(analysed, intent=source)
-    capability_signature("x", analysed.parameters)
 
 
 @given(st.text())
