@@ -299,7 +299,7 @@ async def test_code_that_hands_a_server_out_of_sight_needs_approval(
     act: Act, outside: Outside
 ) -> None:
     outside.offer("fs:write", echo)
-    code = "const all = [mcp.fs]; for (const s of all) await s.write({ path: 'a' });"
+    code = "const all = [mcp.fs]; await all.pop().write({ path: 'a' });"
     answer = await run(act, code)
     assert answer.status == "approval_required"
     assert [permission.tool for permission in answer.approvals] == ["*"]
