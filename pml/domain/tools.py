@@ -48,7 +48,7 @@ class Tool(Record, frozen=True, kw_only=True):
         author declared is the author's, and is not unwrapped.
         """
         schema = self.output_schema
-        if schema is None or set(schema.get("properties", ())) != {"result"}:
+        if schema is None or set(schema.get("properties") or ()) != {"result"}:
             return False
         if schema.get("x-fastmcp-wrap-result") is True:
             return True

@@ -1,21 +1,21 @@
 """The fields of a tool: what it takes, and what it gives as far as anything says so."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
-from typing import Any
+from typing import NamedTuple
 
 from pml.analysis.fields.lexicon import CARRIERS, PREPOSITIONS
 from pml.analysis.fields.names import Phrase, qualified, tokens
+from pml.analysis.fields.plain import Schema, plain, properties, type_of
 from pml.domain.tools import Tool
 
 MAX_DEPTH = 4
 """Deeper fields of a schema are left out; real ones lie less deep."""
 MAX_FIELDS = 200
 """Fields of one side of a tool that are looked at, in the schema's order."""
-_Schema = Mapping[str, Any]
 
 
 class Origin(IntEnum):
@@ -88,10 +88,11 @@ def signature(tool: Tool) -> Signature:
 
 def _inputs(tool: Tool, phrase: Phrase) -> Iterator[Field]:
     """The top level only: that is what a call passes."""
-    needed = tool.input_schema.get("required")
+    root = plain(tool.input_schema, tool.input_schema)
+    needed = root.get("required")
     required = set(map(str, needed)) if isinstance(needed, list) else set()
-    for name, schema in _properties(tool.input_schema)[:MAX_FIELDS]:
-        kind, many = _type(schema)
+    for name, schema in properties(root, tool.input_schema)[:MAX_FIELDS]:
+        kind, many = type_of(schema, tool.input_schema)
         shape = Shape(
             words=tokens(name),
             context=phrase.nouns,
@@ -104,28 +105,45 @@ def _inputs(tool: Tool, phrase: Phrase) -> Iterator[Field]:
 
 
 def _declared(tool: Tool, phrase: Phrase, taken: set[tuple[str, ...]]) -> Iterator[Field]:
-    schema = tool.result_schema
-    if schema is not None:
-        yield from _nested(schema, "", phrase.nouns, (phrase.verb, taken), 0, many=False)
+    """Fields as code sees them: without the wrapper that the SDK puts around other than objects."""
+    root = tool.result_schema
+    if root is None:
+        return
+    around = _Around(root, phrase.verb, taken)
+    schema = plain(root, root)
+    inside = dict(properties(schema, root)).get("result")
+    if inside is not None and tool.wraps_result():
+        schema = inside
+    yield from _nested(schema, "", phrase.nouns, around, 0, many=False)
+
+
+class _Around(NamedTuple):
+    """What is the same for all fields of one result."""
+
+    root: Schema
+    verb: str
+    taken: set[tuple[str, ...]]
 
 
 def _nested(
-    schema: _Schema,
+    schema: Schema,
     path: str,
     context: tuple[str, ...],
-    around: tuple[str, set[tuple[str, ...]]],
+    around: _Around,
     depth: int,
     *,
     many: bool,
 ) -> Iterator[Field]:
     """Fields at every level; those of array items with ``[]`` in the path."""
-    verb, taken = around
+    if depth > MAX_DEPTH:
+        return
     items = schema.get("items")
-    if isinstance(items, dict) and depth < MAX_DEPTH:
-        yield from _nested(items, f"{path}[]", context, around, depth + 1, many=True)
-    for name, inner in _properties(schema):
+    if isinstance(items, dict):
+        inner = plain(items, around.root)
+        yield from _nested(inner, f"{path}[]", context, around, depth + 1, many=True)
+    for name, inner in properties(schema, around.root):
         here = f"{path}.{name}" if path else name
-        kind, several = _type(inner)
+        kind, several = type_of(inner, around.root)
         words = tokens(name)
         shape = Shape(
             words=words,
@@ -133,15 +151,14 @@ def _nested(
             type=kind,
             format=_text(inner, "format"),
             enum=_enum(inner),
-            echo=words in taken,
-            verb=verb,
-            source=not taken,
+            echo=words in around.taken,
+            verb=around.verb,
+            source=not around.taken,
             many=many or several,
         )
         yield Field(here, shape, description=_text(inner, "description"))
-        if depth < MAX_DEPTH:
-            within = tuple(word for word in words if word not in CARRIERS) or context
-            yield from _nested(inner, here, within, around, depth + 1, many=many)
+        within = tuple(word for word in words if word not in CARRIERS) or context
+        yield from _nested(inner, here, within, around, depth + 1, many=many)
 
 
 _LISTED = re.compile(r"(?:\bas|e\.g\.,?|including|like|namely|containing|contains)\s([^.;()]+)")
@@ -212,38 +229,11 @@ def _spoken(description: str) -> Iterator[tuple[str, ...]]:
             yield tuple(kept)
 
 
-def _properties(schema: _Schema) -> list[tuple[str, _Schema]]:
-    found = schema.get("properties")
-    if not isinstance(found, dict):
-        return []
-    return [(str(n), s if isinstance(s, dict) else {}) for n, s in found.items()]
-
-
-def _type(schema: _Schema) -> tuple[str, bool]:
-    """The type of a value, and whether there are several of it."""
-    kinds = schema.get("type")
-    if isinstance(kinds, list):
-        kinds = next((k for k in kinds if k != "null"), "")
-    if kinds == "array":
-        items = schema.get("items")
-        inner = _type(items)[0] if isinstance(items, dict) else ""
-        return inner, True
-    return _TYPES.get(str(kinds or "").lower(), ""), False
-
-
-_TYPES = {
-    **dict.fromkeys(("string", "str"), "string"),
-    **dict.fromkeys(("number", "integer", "int", "float"), "number"),
-    **dict.fromkeys(("boolean", "bool"), "boolean"),
-    **dict.fromkeys(("object", "dict"), "object"),
-}
-
-
-def _text(schema: _Schema, key: str) -> str:
+def _text(schema: Schema, key: str) -> str:
     found = schema.get(key)
     return found if isinstance(found, str) else ""
 
 
-def _enum(schema: _Schema) -> frozenset[str]:
+def _enum(schema: Schema) -> frozenset[str]:
     found = schema.get("enum")
     return frozenset(map(str, found)) if isinstance(found, list) else frozenset()

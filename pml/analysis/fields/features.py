@@ -14,6 +14,7 @@ FEATURES = (
     "head",  # the input's head word is among the output's words
     "head_family",  # only a word of its family is
     "heads",  # both head words are one
+    "attribute",  # the output is a common attribute of what is wanted: its status, its number
     "input_covered",  # share of the input's words found in the output or its context, by rarity
     "output_covered",  # share of the output's words found in the input or its context
     "rarity",  # of the words found, summed
@@ -127,6 +128,7 @@ def _names(found: dict[str, float], output: Shape, taken: Shape) -> None:
     found["head"] = float(wanted in outer)
     found["head_family"] = 1.0 - found["head"]
     found["heads"] = float(wanted == head(outer))
+    found["attribute"] = float(head(outer) in GENERIC and head(outer) != wanted)
     found["head_rarity"] = rarity(wanted)
     found["input_covered"], found["rarity"] = _covered(inner, outer, output.context)
     found["output_covered"], _ = _covered(outer, taken.words, taken.context)

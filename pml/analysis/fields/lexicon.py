@@ -82,6 +82,18 @@ zipcode postcode zip postal=postcode
 """)
 """A token by what it stands for."""
 
+COMPOUNDS = {
+    ("e", "email"): "email",
+    ("email", "address"): "email",
+    ("phone", "number"): "phone",
+    ("post", "code"): "postcode",
+    ("postcode", "code"): "postcode",
+    ("time", "stamp"): "timestamp",
+    ("time", "zone"): "timezone",
+    ("web", "site"): "website",
+}
+"""Two tokens that are one word."""
+
 FAMILY = _families("""
 place location city town address area destination origin venue region where station airport
 movie film

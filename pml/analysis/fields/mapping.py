@@ -31,6 +31,26 @@ class Side:
         """Inputs, each with its anchors."""
 
 
+class Sides:
+    """The sides of tools that are asked for again and again, read once.
+
+    Tools are told apart by identity: a catalog hands out the same record until the tool changes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: dict[int, Side] = {}
+
+    def of(self, tool: Tool) -> Side:
+        """The side of a tool; that it keeps the tool alive keeps the tool's number its own."""
+        found = self._known.get(id(tool))
+        if found is None or found.tool is not tool:
+            while len(self._known) >= self._most:
+                self._known.pop(next(iter(self._known)), None)
+            found = self._known[id(tool)] = Side(tool)
+        return found
+
+
 def provides(provider: Side, consumer: Side) -> ProvidesEdge | None:
     """The edge from the one to the other; None if nothing matches, and to a tool itself."""
     if provider.id == consumer.id:

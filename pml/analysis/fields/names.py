@@ -3,7 +3,14 @@
 import re
 from functools import lru_cache
 
-from pml.analysis.fields.lexicon import CARRIERS, GENERIC, PREPOSITIONS, SHORT_FORMS, VERBS
+from pml.analysis.fields.lexicon import (
+    CARRIERS,
+    COMPOUNDS,
+    GENERIC,
+    PREPOSITIONS,
+    SHORT_FORMS,
+    VERBS,
+)
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
@@ -20,7 +27,14 @@ def tokens(name: str) -> tuple[str, ...]:
     """
     words = [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", name))]
     letters = [word for word in words if not word.isdigit()]
-    return tuple(part for word in letters or words for part in _whole(word))
+    found: list[str] = []
+    for part in (part for word in letters or words for part in _whole(word)):
+        joined = COMPOUNDS.get((found[-1], part)) if found else None
+        if joined is None:
+            found.append(part)
+        else:
+            found[-1] = joined
+    return tuple(found)
 
 
 def _whole(word: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pml.analysis.fields.extract import Origin, signature
-from pml.analysis.fields.mapping import Side, field_mapping, provides
+from pml.analysis.fields.mapping import Side, Sides, field_mapping, provides
 from pml.analysis.fields.match import THRESHOLD, described, score
 from pml.analysis.fields.names import Phrase, tokens
 from pml.analysis.fields.rarity import rarity
@@ -58,6 +58,8 @@ NUMBER = {"type": "integer"}
         ("status", ("status",)),
         ("cities", ("city",)),
         ("img_url2", ("image", "url")),
+        ("emailAddress", ("email",)),
+        ("e-mail", ("email",)),
         ("2", ("2",)),
         ("größe", ("größe",)),
         ("", ()),
@@ -68,9 +70,8 @@ def test_spellings_of_one_name_are_one_name(name: str, expected: tuple[str, ...]
 
 
 @given(st.text())
-def test_tokens_of_tokens_are_themselves(name: str) -> None:
-    """Singular and written out once is enough, apart from what is short for something short."""
-    assert all(word == word.lower() and word for word in tokens(name))
+def test_tokens_are_words_in_small_letters(name: str) -> None:
+    assert all(word and word == word.lower() for word in tokens(name))
 
 
 @given(st.text(min_size=1))
@@ -148,12 +149,47 @@ def test_what_deletes_a_thing_gives_nothing_of_it() -> None:
     assert signature(tool("delete_user", {"user_id": TEXT})).outputs == ()
 
 
-def test_what_a_maker_was_given_is_no_news() -> None:
+def test_what_a_maker_was_given_is_less_news_than_what_was_found() -> None:
     """`reserve` answers the city that it was told; whoever called it knew it before."""
     reserve = tool("reserve_table", {"city": TEXT}, {"city": TEXT})
     find = tool("find_table", {"city": TEXT}, {"city": TEXT})
-    assert mapped(reserve, find) == {}
-    assert mapped(find, reserve) == {"city": "city"}
+    (echoed,) = field_mapping(Side(reserve), Side(find))
+    (found,) = field_mapping(Side(find), Side(reserve))
+    assert echoed.score < found.score / 1.5
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"$ref": "#/properties/it"},
+        {"$ref": "#/nowhere"},
+        {"$ref": "https://elsewhere.test/schema"},
+        {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        {"type": "array", "items": {"$ref": "#/properties/it"}},
+    ],
+)
+def test_references_that_lead_nowhere_or_back_end(schema: dict[str, Any]) -> None:
+    root = {"type": "object", "properties": {"email": TEXT, "it": schema}}
+    odd = Tool(server="s", name="odd", input_schema=root, output_schema=root)
+    assert mapped(odd, tool("notify", {"email": TEXT}))["email"] == "email"
+
+
+def test_what_the_sdk_wraps_is_seen_as_code_sees_it() -> None:
+    """EX-1: ``{result: [...]}`` of a list is the list."""
+    listing = {"type": "array", "items": {"type": "object", "properties": {"email": TEXT}}}
+    wrapped = Tool(
+        server="s",
+        name="find",
+        output_schema={
+            "type": "object",
+            "properties": {"result": {**listing, "title": "Result"}},
+            "required": ["result"],
+            "title": "findOutput",
+            "x-fastmcp-wrap-result": True,
+        },
+    )
+    assert mapped(wrapped, tool("notify", {"email": TEXT})) == {"email": "[].email"}
 
 
 @pytest.mark.parametrize(
@@ -230,3 +266,16 @@ def test_descriptions_are_alike_by_their_rare_words() -> None:
     assert described("", "the city") == 0
     assert described("Tracks of an album", "Tracks of an album") == pytest.approx(1)
     assert 0 < described("the id of the album", "name of an album") < 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=20))
+def test_remembered_sides_are_those_of_the_tool_that_is_asked_for(
+    asked: list[tuple[int, bool]],
+) -> None:
+    """However few are remembered, and when a tool changes under its id."""
+    sides, current = Sides(2), [tool(f"find_{number}") for number in range(5)]
+    for number, changes in asked:
+        if changes:
+            current[number] = tool(f"find_{number}", gives={"email": TEXT})
+        assert sides.of(current[number]).tool is current[number]
+        assert sides.of(current[number]) is sides.of(current[number])
