@@ -30,8 +30,8 @@ from pml.domain.structure import (
     Reference,
 )
 
-_FLOWS = 4_000
-_FLOWS_PER_CALL = 8
+_FLOWS = 3_000
+_FLOWS_PER_CALL = 4
 """So many flows are listed whatever the program; a variable that collects the results of n calls
 and is passed to n others would have n * n of them."""
 _MOST_FIELDS = 16

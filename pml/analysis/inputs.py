@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pml.analysis.globals import ABSENT, ARGS, STANDARD
-from pml.analysis.literals import key_name
+from pml.analysis.literals import NOT_LITERAL, key_name, literal
 from pml.analysis.scope import Scopes, pattern_names
 from pml.analysis.syntax import MEMBERS, Source, Syntax, bare, wrapped
 
@@ -35,7 +36,8 @@ class Inputs:
 
     ``variables`` are read as variables, ``optional`` are used in a way that copes without
     them, ``whole`` says that ``args`` itself is used, so that every name in it may matter.
-    ``places`` are all reads, each the whole of ``args.x``, with what they read.
+    ``places`` are all reads, each the whole of ``args.x``, with what they read.  ``defaults`` are
+    the literals that the code takes where an input is absent, if it takes the same everywhere.
     """
 
     names: tuple[str, ...]
@@ -43,6 +45,7 @@ class Inputs:
     optional: tuple[str, ...]
     whole: bool
     places: Mapping[Syntax, str]
+    defaults: Mapping[str, Any]
 
 
 def inputs(source: Source, scopes: Scopes) -> Inputs:
@@ -65,6 +68,7 @@ def inputs(source: Source, scopes: Scopes) -> Inputs:
         optional=tuple(dict.fromkeys(use.name for use in uses if _copes(use, scopes))),
         whole=whole,
         places={use.node: use.name for use in uses},
+        defaults=_defaults(source, scopes, uses),
     )
 
 
@@ -117,12 +121,45 @@ def _copes(use: _Use, scopes: Scopes) -> bool:
     """Whether the code is written for the case that the input is absent."""
     if use.has_default or _is_checked(use.node):
         return True
+    return any(map(_is_checked, _read_again(use, scopes)))
+
+
+def _defaults(source: Source, scopes: Scopes, uses: list[_Use]) -> dict[str, Any]:
+    found: dict[str, list[Any]] = {}
+    for use in uses:
+        literals = [
+            literal(source, default)
+            for target, _path, default in pattern_names(source, use.node)
+            if default is not None and target in use.names
+        ]
+        literals += [_instead(source, node) for node in _read_again(use, scopes)]
+        found.setdefault(use.name, []).extend(v for v in literals if v is not NOT_LITERAL)
+    return {name: v[0] for name, v in found.items() if v and all(_same(v[0], o) for o in v)}
+
+
+def _same(one: object, other: object) -> bool:
+    return type(one) is type(other) and one == other
+
+
+def _instead(source: Source, node: Syntax) -> Any:  # noqa: ANN401  # any JSON
+    """The literal that stands for a value that is absent: ``x ?? 1``, ``x || 1``, ``x ??= 1``."""
+    place = wrapped(node)
+    parent = place.parent
+    if parent is None or parent.get("left") is not place or len(parent.children) != 2:  # noqa: PLR2004
+        return NOT_LITERAL
+    if not {"??", "||", "??=", "||="} & set(parent.tokens):
+        return NOT_LITERAL
+    return literal(source, parent["right"])
+
+
+def _read_again(use: _Use, scopes: Scopes) -> list[Syntax]:
+    """The place that reads an input, and those that use the variable that it is given to."""
     names = list(use.names)
     parent = wrapped(use.node).parent
     if parent is not None and parent.kind == "variable_declarator":
         names.append(parent["name"])
     bindings = [scopes.targets[name] for name in names if name in scopes.targets]
-    return any(_is_checked(later) for binding in bindings for later in binding.uses)
+    return [use.node, *(later for binding in bindings for later in binding.uses)]
 
 
 def _is_checked(node: Syntax) -> bool:

@@ -54,6 +54,7 @@ class Tracer:
         self.shared = Shared(source, scopes, functions, calls)
         self._known: dict[tuple[Definition, Path], Origins] = {}
         self._tracing: set[tuple[Definition, Path]] = set()
+        self._traced: dict[Syntax, Origins] = {}
         self._inside: set[Syntax] = set()
         self._reaching = Reaching(source, functions, self.shared)
 
@@ -66,7 +67,10 @@ class Tracer:
 
     def trace(self, expression: Syntax) -> Origins:
         """What the expression is made of, each thing once, in order of appearance."""
-        return once(self._at(expression, (), None))
+        found = self._traced.get(expression)
+        if found is None:
+            found = self._traced[expression] = once(self._at(expression, (), None))
+        return found
 
     def _at(self, expression: Syntax, path: Path, text: str | None) -> Origins:
         node = bare(expression)
@@ -95,7 +99,7 @@ class Tracer:
         return inexact(found)
 
     def _either(self, nodes: list[Syntax], path: Path, text: str | None) -> Origins:
-        found = once(o for node in nodes for o in self._at(node, path, text))
+        found = once([o for node in nodes for o in self._at(node, path, text)])
         return found if len(nodes) == 1 else inexact(found)
 
     # Names
@@ -108,9 +112,11 @@ class Tracer:
             return self._free(self._source.name(node), path, text)
         definitions = self._reaching.reaching(binding, node)
         found = once(
-            replace(o, text=text) if o.exact else o
-            for definition in definitions[:FAN]
-            for o in self._define(definition, path)
+            [
+                replace(o, text=text) if o.exact else o
+                for definition in definitions[:FAN]
+                for o in self._define(definition, path)
+            ]
         )
         if len(definitions) > FAN or self._reaching.is_hidden(binding):
             return inexact((*found, UNSEEN))

@@ -22,6 +22,15 @@ from pml.domain.record import JsonText
 from pml.domain.structure import SPREAD
 from pml.domain.tools import Catalog
 
+_DEFAULTING = frozenset({"??", "||"})
+_TYPES: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    list: "array",
+    dict: "object",
+}
 _NAMES = frozenset({"identifier", "shorthand_property_identifier", *MEMBERS})
 
 
@@ -34,7 +43,8 @@ def parameters_of(
 ) -> tuple[CapabilityParameter, ...]:
     """The names that the code reads, then its lifted literals, each in source order.
 
-    Each has the schema of where it is passed first.  Where the code uses ``args`` as a whole,
+    Each has the schema of where it is passed first; without one, the type of what the code takes
+    where it is absent, which is the schema's default too.  Where the code uses ``args`` as a whole,
     a last parameter with the name `SPREAD` stands for the names that nobody knows.
     """
     schemas: dict[str, dict[str, Any]] = {}
@@ -44,7 +54,9 @@ def parameters_of(
             schemas[name] = _schema(catalog, one.site.handle.tool, one.place)
     inputs = [
         CapabilityParameter(
-            name=name, schema=schemas.get(name, {}), required=name not in read.optional
+            name=name,
+            schema=_with_default(schemas.get(name, {}), read.defaults.get(name, UNSET)),
+            required=name not in read.optional,
         )
         for name in read.names
     ]
@@ -65,12 +77,22 @@ def _input_passed(one: Passed, tracer: Tracer) -> str | None:
     """The input that is passed as it is, if the value is one."""
     if one.hidden is not None:
         return None
-    if bare(one.expression).kind not in _NAMES:
+    node = bare(one.expression)
+    while node.kind == "binary_expression" and set(node.tokens) <= _DEFAULTING:
+        node = bare(node.children[0])  # what is given is passed on all the same
+    if node.kind not in _NAMES:
         return None
-    origins = tracer.trace(one.expression)
+    origins = tracer.trace(node)
     if len(origins) != 1 or not origins[0].exact or origins[0].kind is not From.INPUT:
         return None
     return origins[0].name
+
+
+def _with_default(schema: dict[str, Any], default: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
+    kind = _TYPES.get(type(default))
+    if kind is None:
+        return schema
+    return {**(schema or {"type": kind}), "default": default}
 
 
 def _schema(catalog: Catalog, tool_id: str, place: Place) -> dict[str, Any]:

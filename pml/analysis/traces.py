@@ -1,13 +1,13 @@
 """What a trace of a value says: the things that it is made of."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from pml.analysis.calls import Site
 from pml.analysis.scope import Into, Path
 
-_MOST = 32
+_MOST = 12
 """Things that one value is said to be made of here; `pml.analysis.taint` knows all."""
 
 
@@ -48,8 +48,10 @@ def told(path: Path) -> Path:
     return path
 
 
-def once(origins: Iterable[Origin]) -> Origins:
+def once(origins: Sequence[Origin]) -> Origins:
     """Each thing once, in order; of too many the first, and that there are more."""
+    if len(origins) <= 1:
+        return tuple(origins)
     found = dict.fromkeys(origins)
     if len(found) <= _MOST:
         return tuple(found)
@@ -57,6 +59,6 @@ def once(origins: Iterable[Origin]) -> Origins:
     return (*first[: _MOST - 1], UNSEEN)
 
 
-def inexact(origins: Iterable[Origin]) -> Origins:
+def inexact(origins: Sequence[Origin]) -> Origins:
     """The same things, with more than access between them and the value."""
-    return once(replace(o, exact=False) if o.exact else o for o in origins)
+    return once([replace(o, exact=False) if o.exact else o for o in origins])

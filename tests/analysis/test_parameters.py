@@ -115,6 +115,27 @@ def test_a_value_that_is_no_json_is_an_error() -> None:
     assert [(d.severity, d.code) for d in said] == [(Severity.ERROR, "bad-parameter")]
 
 
+@pytest.mark.parametrize(
+    ("source", "schema"),
+    [
+        ("f(args.x ?? 'UTC')", {"type": "string", "default": "UTC"}),
+        ("f(args.x || 5, args.x || 5)", {"type": "number", "default": 5}),
+        ("const { x = true } = args; f(x)", {"type": "boolean", "default": True}),
+        ("const { x: y = [] } = args; f(y)", {"type": "array", "default": []}),
+        ("const y = args.x; f(y ?? { a: 1 })", {"type": "object", "default": {"a": 1}}),
+        ("f(args.x ?? 1, args.x ?? 2)", {}),
+        ("f(args.x ?? 1, args.x ?? true)", {}),
+        ("f(args.x ?? null, 1 ?? args.x)", {}),
+        ("f(args.x ?? q)", {}),
+        ("await mcp.fs.read({ path: args.x ?? 'a' })", {"type": "string", "default": "a"}),
+    ],
+)
+def test_what_the_code_takes_instead_types_a_parameter(source: str, schema: object) -> None:
+    """SA-9."""
+    (found,) = (p for p in program(source).parameters if p.name == "x")
+    assert (found.schema, found.required) == (schema, False)
+
+
 names = st.sampled_from(["alpha", "beta", "gamma", "delta"])
 
 
