@@ -42,10 +42,11 @@ SHRUNK_PER_KIND = 6
 class Worker:
     """One event loop with a native process and a few sandboxes."""
 
-    def __init__(self, native: Native, sandboxes: Reusing, failures: Path) -> None:
+    def __init__(self, native: Native, sandboxes: Reusing, task: "Task") -> None:
         self._native = native
         self._sandboxes = sandboxes
-        self._file = failures
+        self._file = task.failures
+        self._deadline = task.deadline
         self.failures: Counter[str] = Counter()
 
     async def check(self, seed: int) -> bool:
@@ -56,12 +57,12 @@ class Worker:
         if not found:
             return True
         kind = found[0].partition(":")[0]
-        if self.failures[kind] < SHRUNK_PER_KIND:
+        self.failures[kind] += 1
+        if self.failures[kind] <= SHRUNK_PER_KIND and time.monotonic() < self._deadline:
             choices = await self._smaller(dice.made, seed, found)
             source = await self._shorter(written(Replayed(choices), seed), found)
             case = replace(written(dice, seed), source=source)
             found = await self._problems(case)
-        self.failures[kind] += 1
         with self._file.open("a", encoding="utf-8") as file:
             file.write(_as_case(seed, kind, source, found))
         return False
@@ -149,7 +150,7 @@ class Task:
 
 async def _run(task: Task) -> tuple[int, Counter[str]]:
     async with native_runner() as native, reusing_sandboxes(AT_ONCE) as sandboxes:
-        worker = Worker(native, sandboxes, task.failures)
+        worker = Worker(native, sandboxes, task)
         seeds = iter(range(task.first, task.first + task.count))
         done = 0
 

@@ -4,8 +4,9 @@
 
 *Path law*: when control comes to a node that has edges into it, at least one of them is open:
 the call before it has settled, the loop or fork before it was reached, the decision before it
-went that way.  Where a node before it can be left out without a decision, because something
-threw, it is looked through.
+went that way; outside functions, where only one decision leads to it, the last time.  A node
+before it that can be left out without a decision is looked through: one in a function, whose
+call may end early, in a ``try`` or in a default value.
 
 *Data flow*: what a call returned and what stands word for word in a later call's arguments is
 a ``provides`` edge.
@@ -14,7 +15,12 @@ a ``provides`` edge.
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
+import tree_sitter_typescript
+from tree_sitter import Language, Node, Parser
+
+from pml.analysis import syntax
 from pml.domain.program import Program
 from pml.domain.structure import (
     CapabilityCall,
@@ -32,10 +38,13 @@ from pml.runtime.sandbox.protocol import CallIssued, DecisionMade, SiteReached
 from tests.oracle.scenario import MARK, Observed, Settled
 
 _MARKED = re.compile(MARK.format(r"(\d+)"))
-_SKIPS = re.compile(
-    r"\b(?:try|catch|then|finally|throw|yield|broken|flaky|Promise)\b|[^=!<>]=(?![=>])[^=]*[,}\])]"
-)
-"""Texts of programs in which a node may be left out without a decision of the structure."""
+_FIRST_WINS = {"race", "any"}
+_MAY_BE_LEFT_OUT = syntax.FUNCTIONS | {
+    "try_statement",
+    "assignment_pattern",
+    "object_assignment_pattern",
+}
+"""In there control may end early, or never come, without a decision of the structure."""
 
 
 def broken_laws(program: Program, got: Observed) -> list[str]:
@@ -82,10 +91,13 @@ def _may_decide(structure: StaticStructure, made: DecisionMade) -> bool:
 class _Paths:
     """Which edges are open at a moment of a run."""
 
-    def __init__(self, program: Program) -> None:
-        self._looks_through = bool(_SKIPS.search(program.source))
+    def __init__(self, program: Program, sure: set[str]) -> None:
+        self._sure = sure
         self._into: dict[str, list[Edge]] = defaultdict(list)
-        self._kinds = {node.id: type(node) for node in program.structure.nodes}
+        nodes = program.structure.nodes
+        self._joins = {node.id for node in nodes if isinstance(node, Join)}
+        forks = [node for node in nodes if isinstance(node, Fork)]
+        self._first_wins = {f"j{fork.id[1:]}" for fork in forks if fork.combinator in _FIRST_WINS}
         for edge in program.structure.edges:
             if edge.type is not EdgeType.PROVIDES:
                 self._into[edge.target].append(edge)
@@ -124,10 +136,11 @@ class _Paths:
                 return False
         elif edge.source in self._passed:
             return True
-        skippable = self._looks_through and edge.type is not EdgeType.CONTAINS
-        if not skippable and self._kinds[edge.source] is not Join:
+        if edge.source in self._first_wins and f"f{edge.source[1:]}" in self._passed:
+            return True  # what wins may be no call
+        if edge.source in self._sure and edge.source not in self._joins:
             return False
-        return self._is_skipped(edge.source, seen)
+        return edge.type is not EdgeType.CONTAINS and self._is_skipped(edge.source, seen)
 
     def _is_skipped(self, node: str, seen: set[str]) -> bool:
         """Whether control could go past the node: it came to where the node would follow."""
@@ -139,16 +152,16 @@ class _Paths:
 
 
 def _off_the_path(program: Program, got: Observed) -> list[str]:
-    paths = _Paths(program)
-    sequential = got.most_in_flight <= 1 and _is_flat(program.source)
+    once = _outside(program, syntax.FUNCTIONS)
+    paths = _Paths(program, _outside(program, _MAY_BE_LEFT_OUT))
     found: list[str] = []
     for item in got.trail:
         if item.site != "?" and not isinstance(item, Settled):
             problem = paths.came_to(item.site)
             if problem is not None:
                 found.append(problem)
-            only = paths.only_outcomes(item.site) if sequential else None
-            if only is not None and paths.latest.get(only[0]) not in only[1]:
+            only = paths.only_outcomes(item.site) if item.site in once else None
+            if only is not None and only[0] in once and paths.latest.get(only[0]) not in only[1]:
                 found.append(
                     f"path: {item.site} needs {only[0]} to be one of {sorted(only[1])}, "
                     f"and it was {paths.latest.get(only[0])} last"
@@ -157,9 +170,22 @@ def _off_the_path(program: Program, got: Observed) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _is_flat(source: str) -> bool:
-    """Whether the program has no functions: then control is at one place at a time."""
-    return not re.search(r"=>|\bfunction\b|\bclass\b|\) \{.*\breturn\b|\bget\b|\basync\b", source)
+def _outside(program: Program, kinds: AbstractSet[str]) -> set[str]:
+    """Ids of the nodes that stand in no syntax of these kinds."""
+    tree = _PARSER.parse(program.source.encode())
+    found = set()
+    for site, place in program.structure.locations.items():
+        node: Node | None = tree.root_node.descendant_for_byte_range(place.start, place.end)
+        while node is not None and (
+            node.type not in kinds or (node.start_byte, node.end_byte) == (place.start, place.end)
+        ):
+            node = node.parent
+        if node is None:
+            found.add(site)
+    return found
+
+
+_PARSER = Parser(Language(tree_sitter_typescript.language_typescript()))
 
 
 def _unprovided(structure: StaticStructure, got: Observed) -> list[str]:

@@ -81,8 +81,6 @@ class Observed:
     """Waits for something that never comes."""
     trail: list[CallIssued | DecisionMade | SiteReached | Settled] = field(default_factory=list)
     """Sites, in order; empty of decisions when nobody instrumented the program."""
-    most_in_flight: int = 0
-    """How many calls ran at once; 1 where each was waited for before anything else happened."""
 
     @property
     def settled(self) -> bool:
@@ -189,7 +187,6 @@ class _World:
         self._seen.calls.append((tool, item.arguments))
         self._seen.trail.append(item)
         self._sites[item.call] = item.site
-        self._seen.most_in_flight = max(self._seen.most_in_flight, len(self._sites))
         mark = MARK.format(item.call)
         outcome = answer(self._case.seed, tool, item.arguments, nth, mark)
         self._outcomes[item.call] = (tool, outcome)
