@@ -78,7 +78,8 @@ def corpus(dice: random.Random) -> str:
     if kind == 0:
         return dice.choice([EPIC_10, ONE_OF_EACH])
     if kind == 1:
-        return dice.choice(list(SNIPPETS.values())).source
+        text: str = dice.choice(list(SNIPPETS.values())).source
+        return text
     return case(dice.randrange(1_000_000)).source if kind == 2 else _words(dice)  # noqa: PLR2004
 
 
