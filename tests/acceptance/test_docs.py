@@ -89,9 +89,9 @@ def run_all(
         if words == ["pml", "serve"]:
             printed["pml serve"] = serve_a_moment(folder, env)
             continue
-        *command, into = words if words[-2:-1] == [">"] else (*words, None)
+        into = words[-1] if words[-2:-1] == [">"] else None
         done = subprocess.run(
-            command[:-1] if into else command,
+            words if into is None else words[:-2],
             cwd=folder,
             env=env,
             capture_output=True,
