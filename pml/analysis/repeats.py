@@ -124,19 +124,24 @@ def _add_later(graph: Graph, order: _Order, cyclic: list[Repeat], ends: _Ends) -
     """
     entries = list(dict.fromkeys(call.entry for call in cyclic))
     bit = {entry: 1 << index for index, entry in enumerate(entries)}
+    for call in cyclic:  # back from here only past the call: who returned was called elsewhere
+        order.arriving[call.end] = [call.before]
+    bit.update((call.end, bit[call.entry]) for call in cyclic)
     points = sorted(range(len(order.place)), key=order.place.__getitem__)
     may, must = _run_before(graph, order, bit, points)
     wanted = [0] * len(points)
     """Functions by the points on ways to calls of them that may be the first."""
     for call in cyclic:
         wanted[call.before] |= bit[call.entry] & ~must[call.before]
+    found: dict[tuple[int, int], None] = {}
     for point in reversed(points):
         for source in order.arriving[point] if wanted[point] else ():
             wanted[source] |= wanted[point] & may[source] & ~must[source]
             missing = wanted[point] & ~may[source]
-            for entry in _members(entries, missing):
-                if order.insert(source, entry, ends[entry]):
-                    graph.link(source, entry, Way.LATER)
+            found.update(((source, entry), None) for entry in _members(entries, missing))
+    for source, entry in found:
+        if order.insert(source, entry, ends[entry]):
+            graph.link(source, entry, Way.LATER)
 
 
 def _run_before(
