@@ -218,7 +218,7 @@ class Arguments:
 
 
 def _field_flows(told: set[tuple[str, str]]) -> tuple[FieldFlow, ...]:
-    if _WHOLE in told or len(told) > _MOST_FIELDS:
+    if not told or _WHOLE in told or len(told) > _MOST_FIELDS:
         return ()
     return tuple(FieldFlow(from_field=one, to_field=other) for one, other in sorted(told))
 

@@ -70,6 +70,7 @@ class Shared:
         self.changed: set[Binding] = set()
         self.free: set[str] = set()
         self._pending: list[Binding] = []
+        self._behind_of: set[tuple[Binding, bool]] = set()
         for node in source.of_kinds(*_ASSIGNING):
             for target, _path, _default in pattern_names(source, node["left"]):
                 self._assigned(bare(target))
@@ -122,6 +123,9 @@ class Shared:
 
     def _behind(self, binding: Binding, *, deep: bool) -> None:
         """What the variable has from elsewhere has changed; of itself its definitions tell."""
+        if (binding, deep) in self._behind_of:
+            return
+        self._behind_of.add((binding, deep))
         for definition in binding.definitions:
             if deep or not definition.weak or definition.at.kind in FUNCTIONS:
                 self._touch(definition.value, definition.path)

@@ -49,7 +49,8 @@ def with_others(original: Case) -> tuple[Case, dict[str, object]]:
             value = chosen[lifted.name] = dice.choice(OTHERS)
             text = parsed.text(lifted.node)
             written = f"({json.dumps(value)})" if isinstance(value, dict) else json.dumps(value)
-            parsed.put(lifted.node, written + "\n" * text.count("\n"))
+            lines = sum(map(text.count, "\n\u2028\u2029"))
+            parsed.put(lifted.node, written + "\n" * lines)
     return replace(original, source=parsed.done()), chosen
 
 
@@ -58,7 +59,9 @@ async def problems(seed: int, native: Native, pool: SandboxPool) -> list[str]:
     written, chosen = with_others(original)
     program: Program = analyse(original.source, CATALOG)
     assert program.errors == ()
-    bound = bind_capability(program.parameters, {**original.args, **chosen})
+    literals = {p.name for p in program.parameters if p.lifted}
+    args = {name: value for name, value in original.args.items() if name not in literals}
+    bound = bind_capability(program.parameters, {**args, **chosen})
     unknown = [p for p in bound.problems if not p.startswith("there is no parameter")]
     assert (bound.missing, unknown, set(bound.lifted)) == ((), [], set(chosen))
     text = module_text(program.instrumented, program.structure.variables)
