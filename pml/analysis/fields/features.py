@@ -80,7 +80,7 @@ def comparable(output: Shape, taken: Shape) -> bool:
     if anchors(output.words, output.context).isdisjoint(anchors(taken.words, taken.context)):
         return False
     wanted = head(taken.words)
-    return wanted in output.words or family(wanted) in map(family, output.words)
+    return wanted in output.words or family(wanted) in _families(output.words)
 
 
 def features(output: Shape, taken: Shape, described: float = 0.0) -> Sequence[float]:
@@ -136,12 +136,17 @@ def _names(found: dict[str, float], output: Shape, taken: Shape) -> None:
     found["context"] = min(2.0, sum(map(rarity, shared)))
 
 
+@lru_cache(maxsize=65_536)
+def _families(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(family, words))
+
+
 def _covered(
     words: tuple[str, ...], among: tuple[str, ...], context: tuple[str, ...]
 ) -> tuple[float, float]:
     """How much of the words is found, as a share and as rarity."""
     whole = part = mass = 0.0
-    families = {family(word) for word in among}
+    families = _families(among)
     for word in words:
         weight = rarity(word) + _LEAST
         whole += weight

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 Schema: TypeAlias = Mapping[str, Any]
 _MOST_REFERENCES = 8
 """Behind each other."""
+_DETOURS = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _TYPES = {
     **dict.fromkeys(("string", "str"), "string"),
     **dict.fromkeys(("number", "integer", "int", "float"), "number"),
@@ -24,7 +25,7 @@ def plain(schema: Schema, root: Schema) -> Schema:
     Of several alternatives the fields of all count, and what the first says of itself; ``null``
     is no alternative.  Only references into the same document are followed.
     """
-    return _plain(schema, root, frozenset())
+    return schema if _DETOURS.isdisjoint(schema) else _plain(schema, root, frozenset())
 
 
 def _plain(schema: Schema, root: Schema, within: frozenset[str]) -> Schema:
