@@ -15,7 +15,7 @@ ACM JEA 11 (2006), doi:10.1145/1187436.1210590, section 3.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import and_, or_
 
@@ -32,12 +32,16 @@ def place_repeats(graph: Graph) -> None:
     if all(call.certain for call in graph.repeats):
         return
     order = _Order(graph)
+    bit = _bits(call for call in graph.repeats if not call.certain)
+    may, _must = _run_before(graph, order, bit, order.points())
     cyclic: list[Repeat] = []
     ends: _Ends = {}
     for call in graph.repeats:
         after = ends.setdefault(call.entry, {call.entry})
         if call.certain or _passing(call) not in graph.arrows[call.before]:
             pass  # the latter comes back to before it, or never runs
+        elif may[call.before] & bit[call.entry]:
+            cyclic.append(call)
         elif order.insert(call.before, call.entry, after):
             _lead_in(graph, call)
         else:
@@ -68,6 +72,10 @@ class _Order:
             self.place[point] = index
         self.arriving = [[source for source, _arrow in found] for found in graph.arriving()]
         self._added: dict[int, list[int]] = {}
+
+    def points(self) -> list[int]:
+        """The points in their order."""
+        return sorted(range(len(self.place)), key=self.place.__getitem__)
 
     def insert(self, source: int, target: int, after: set[int]) -> bool:
         """Add an arrow; False if it would close a cycle.
@@ -122,12 +130,12 @@ def _add_later(graph: Graph, order: _Order, cyclic: list[Repeat], ends: _Ends) -
 
     Sets of functions are the bits of a number: few functions are called again like that.
     """
-    entries = list(dict.fromkeys(call.entry for call in cyclic))
-    bit = {entry: 1 << index for index, entry in enumerate(entries)}
+    bit = _bits(cyclic)
+    entries = list(bit)
     for call in cyclic:  # back from here only past the call: who returned was called elsewhere
         order.arriving[call.end] = [call.before]
     bit.update((call.end, bit[call.entry]) for call in cyclic)
-    points = sorted(range(len(order.place)), key=order.place.__getitem__)
+    points = order.points()
     may, must = _run_before(graph, order, bit, points)
     wanted = [0] * len(points)
     """Functions by the points on ways to calls of them that may be the first."""
@@ -142,6 +150,12 @@ def _add_later(graph: Graph, order: _Order, cyclic: list[Repeat], ends: _Ends) -
     for source, entry in found:
         if order.insert(source, entry, ends[entry]):
             graph.link(source, entry, Way.LATER)
+
+
+def _bits(calls: Iterable[Repeat]) -> dict[int, int]:
+    """A bit for every function that is called, by its entry."""
+    entries = dict.fromkeys(call.entry for call in calls)
+    return {entry: 1 << index for index, entry in enumerate(entries)}
 
 
 def _run_before(
