@@ -16,6 +16,7 @@ from pml.analysis.standard import ADDING, CALLING, CHANGING, PURE, REORDERING, U
 from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, wrapped
 
 _NAMES = frozenset({"identifier", "shorthand_property_identifier"})
+_PATTERNS = frozenset({"object_pattern", "array_pattern"})
 _ASSIGNING = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
 _NO_FUNCTION = frozenset(
     """
@@ -54,6 +55,17 @@ def named_parts(calls: Calls, expression: Syntax) -> Iterator[Syntax]:
         pending.extend(node.children)
 
 
+def nested_defaults(source: Source) -> Iterator[tuple[Syntax, Syntax]]:
+    """Patterns inside others that have a default of their own, and that: ``{ a: { b } = c }``."""
+    for node in source.of_kinds("assignment_pattern", "object_assignment_pattern"):
+        if node["left"].kind in _PATTERNS and "right" in node.fields:
+            yield node["left"], node["right"]
+    for node in source.of_kinds("required_parameter", "optional_parameter"):
+        pattern, default = node.get("pattern"), node.get("value")
+        if pattern is not None and default is not None and pattern.kind in _PATTERNS:
+            yield pattern, default
+
+
 class Shared:
     """``changed`` are the variables, ``free`` the names of outside that are set or changed.
 
@@ -74,6 +86,9 @@ class Shared:
         for node in source.of_kinds(*_ASSIGNING):
             for target, _path, _default in pattern_names(source, node["left"]):
                 self._assigned(bare(target))
+        for pattern, _value in nested_defaults(source):
+            for target, _path, _default in pattern_names(source, pattern):
+                self._touch(target)
         for call in source.of_kinds("call_expression", "new_expression"):
             if call not in calls.by_node:
                 self._called(call)

@@ -17,8 +17,8 @@ from pml.analysis.effects import Called, Effects
 from pml.analysis.functions import Functions, method_of
 from pml.analysis.globals import STANDARD
 from pml.analysis.order import Order
-from pml.analysis.scope import Scopes, pattern_names
-from pml.analysis.shared import Shared
+from pml.analysis.scope import Binding, Scopes, pattern_names
+from pml.analysis.shared import Shared, nested_defaults
 from pml.analysis.standard import CALLING, UNTRACEABLE
 from pml.analysis.syntax import (
     CLASSES,
@@ -118,6 +118,9 @@ class Taint:
                 self._graph.flow(self._of.get(binding.node.parent, NOTHING), everything)
         for node in self._source.of_kinds("catch_clause"):
             self._catch(node)
+        for pattern, default in nested_defaults(self._source):
+            for target, _path, _default in pattern_names(self._source, pattern):
+                self._give(target, self._of.get(default, NOTHING))
 
     def _visit(self, node: Syntax) -> int:
         """The node of what an expression holds; everything inside is visited too."""
@@ -293,8 +296,20 @@ class Taint:
                 value = inner["right"] if kind == "for_in_statement" else inner
                 self._graph.flow(self._of.get(value, NOTHING), failed)
         for target, _path, _default in pattern_names(self._source, parameter):
-            if target in self._scopes.targets:
-                self._graph.flow(failed, self._bound[self._scopes.targets[target]])
+            self._give(target, failed)
+
+    def _give(self, target: Syntax, value: int) -> None:
+        """A target of a pattern gets a value, at whatever place."""
+        if target in self._scopes.targets:
+            self._give_all(self._scopes.targets[target], value)
+        else:
+            self._set(bare(target), value)
+
+    def _give_all(self, binding: Binding, value: int) -> None:
+        """Every use of a variable may see a value."""
+        self._graph.flow(value, self._bound[binding])
+        for use in binding.uses:
+            self._graph.flow(value, self._versions.of_use.get(use, NOTHING))
 
     def _between(self, kind: str, body: Syntax) -> list[Syntax]:
         listed = self._source.of_kinds(kind)

@@ -10,6 +10,11 @@ from tests.analysis.programs import program
 R = "const r = await mcp.s.a();"
 FLOWS = {
     "default": (f"{R} const {{ x = r }} = args; await mcp.s.b({{ x }})", "1-2"),
+    "default of a nested pattern": ("const { a: { b: v } = { b: await mcp.s.a() }, c: w = v } = {}; await mcp.s.b({ w })", "1-2"),
+    "default of a nested pattern that is set again": ("let { a: { b: v } = { b: await mcp.s.a() } } = {}; await mcp.s.b({ v }); v = 1; await mcp.s.c({ v })", "1-2"),
+    "default of a pattern that is a parameter": ("const f = ({ v } = { v: 1 }) => mcp.s.b({ v }); const r = await mcp.s.a(); const g = ({ v } = { v: r }) => mcp.s.c({ v }); await f(); await g()", "2-3"),
+    "default of an assigned pattern": (f"{R} let v; ({{ a: [v] = [r] }} = args); await mcp.s.b({{ v }})", "1-2"),
+    "property that a default sets": (f"{R} const o = {{}}; ({{ a: [o.v] = [r] }} = args); await mcp.s.b({{ o }})", "1-2"),
     "rest of a list": (f"{R} const [, ...x] = r; await mcp.s.b({{ x }})", "1-2"),
     "spread in a list": (f"{R} await mcp.s.b({{ x: [1, ...r.list] }})", "1-2"),
     "property": (f"{R} const o = {{}}; o.p = r; await mcp.s.b({{ o }})", "1-2"),
