@@ -88,7 +88,11 @@ class Shared:
                 self._assigned(bare(target))
         for pattern, _value in nested_defaults(source):
             for target, _path, _default in pattern_names(source, pattern):
-                self._touch(target)
+                binding = scopes.targets.get(target)
+                if binding is None:
+                    self._touch(target)
+                else:
+                    self.changed.add(binding)
         for call in source.of_kinds("call_expression", "new_expression"):
             if call not in calls.by_node:
                 self._called(call)
