@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 Schema: TypeAlias = Mapping[str, Any]
-_MOST_REFERENCES = 8
-"""Behind each other."""
+_MOST_STEPS = 8
+"""References and alternatives behind each other; one that leads to itself ends here."""
+_MOST_PARTS = 100
+"""Of one schema, all together."""
 _DETOURS = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _TYPES = {
     **dict.fromkeys(("string", "str"), "string"),
@@ -25,23 +27,31 @@ def plain(schema: Schema, root: Schema) -> Schema:
     Of several alternatives the fields of all count, and what the first says of itself; ``null``
     is no alternative.  Only references into the same document are followed.
     """
-    return schema if _DETOURS.isdisjoint(schema) else _plain(schema, root, frozenset())
+    return schema if _DETOURS.isdisjoint(schema) else _plain(schema, root, _Budget())
 
 
-def _plain(schema: Schema, root: Schema, within: frozenset[str]) -> Schema:
-    target = schema.get("$ref")
-    if isinstance(target, str) and target in within:
-        return {}  # it leads to itself
-    within = within | {str(target)}
+class _Budget:
+    """What following may cost: a hostile schema refers to itself in many ways."""
+
+    def __init__(self) -> None:
+        self.parts = _MOST_PARTS
+        self.depth = _MOST_STEPS
+
+
+def _plain(schema: Schema, root: Schema, budget: _Budget) -> Schema:
     parts = [part for part in _parts(schema, root) if part.get("type") != "null"]
-    if not parts or len(within) > _MOST_REFERENCES:
+    kept = parts[: budget.parts if budget.depth else 0]
+    if not kept:
         return schema
+    budget.parts -= len(kept)
+    budget.depth -= 1
     whole: dict[str, Any] = {}
     fields: dict[str, Any] = {}
-    for part in [schema, *(_plain(part, root, within) for part in parts)]:
+    for part in [schema, *(_plain(part, root, budget) for part in kept)]:
         whole = {**part, **whole}
         found = part.get("properties")
         fields = {**(found if isinstance(found, dict) else {}), **fields}
+    budget.depth += 1
     return {**whole, "properties": fields} if fields else whole
 
 

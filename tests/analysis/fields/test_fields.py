@@ -175,6 +175,34 @@ def test_references_that_lead_nowhere_or_back_end(schema: dict[str, Any]) -> Non
     assert mapped(odd, tool("notify", {"email": TEXT}))["email"] == "email"
 
 
+def nested(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = TEXT
+    for _ in range(depth):
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"anyOf": [{"$ref": "#/$defs/A"}] * 20},
+        nested(2_000),
+        {"type": "array", "items": {"$ref": "#/$defs/A"}},
+    ],
+    ids=["twenty ways to itself", "nested", "an array of it"],
+)
+def test_a_hostile_schema_costs_little(schema: dict[str, Any]) -> None:
+    """Followed without a bound, the first has 20 to the power of its depth parts."""
+    again = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in "AAAAAAAABBBBBBBB"]}
+    root = {
+        "$defs": {"A": again, "B": again},
+        "type": "object",
+        "properties": {"email": TEXT, "it": schema},
+    }
+    odd = Tool(server="s", name="odd", input_schema=root, output_schema=root)
+    assert mapped(odd, tool("notify", {"email": TEXT})) == {"email": "email"}
+
+
 def test_what_the_sdk_wraps_is_seen_as_code_sees_it() -> None:
     """EX-1: ``{result: [...]}`` of a list is the list."""
     listing = {"type": "array", "items": {"type": "object", "properties": {"email": TEXT}}}
