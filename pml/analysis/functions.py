@@ -100,10 +100,6 @@ class Functions:
             return [body]
         return self._returns.get(function, [])
 
-    def is_array_callback(self, call: Syntax) -> bool:
-        """Whether the call runs its first argument per element."""
-        return method_of(self._source, call) in ARRAY_CALLBACKS
-
     def is_promise_callback(self, call: Syntax) -> bool:
         """Whether the call runs its arguments when the receiver settles."""
         return method_of(self._source, call) in _PROMISE_CALLBACKS
