@@ -16,7 +16,6 @@ from pml.analysis.grammar import (
     ACTIONS,
     BINARY,
     COMMA,
-    COPY,
     DROP,
     IN_CHAIN,
     KEPT_TOKENS,
@@ -71,13 +70,15 @@ class Syntax:
         "tokens",
     )
 
-    def __init__(self, kind: str, start: int, end: int, parent: "Syntax | None") -> None:
+    def __init__(
+        self, kind: str, start: int, end: int, parent: "Syntax | None", children: "list[Syntax]"
+    ) -> None:
         self.kind = kind
         self.start = start
         self.end = end
         self.parent = parent
-        self.children: list[Syntax] = []
-        self.fields: dict[str, Syntax] = {}
+        self.children = children
+        self.fields = _NO_FIELDS
         self.tokens: tuple[str, ...] = ()
         self.commas = 0
         self.index = 0 if parent is None else parent.commas
@@ -103,6 +104,12 @@ class Syntax:
 
     def __repr__(self) -> str:
         return f"Syntax({self.kind} {self.start}-{self.end})"
+
+
+_NO_CHILDREN: list[Syntax] = []
+_NO_FIELDS: dict[str, Syntax] = {}
+"""Of the many nodes that have none: a list and a dictionary each would be most of what the garbage
+collector looks through.  Nobody changes them."""
 
 
 class Source:
@@ -164,7 +171,7 @@ class Source:
         """Of long chains that are being copied."""
         self.root = self._copy()
         if self.too_deep is not None:  # and half a tree is none
-            self.root = Syntax("program", 0, len(self.data), None)
+            self.root = Syntax("program", 0, len(self.data), None, [])
             self.by_kind = defaultdict(list, {"program": [self.root]})
 
     def _read_without_assertions(self) -> None:
@@ -190,7 +197,7 @@ class Source:
         """
         cursor = self.tree.walk()
         actions, by_kind, suffixed = self._actions, self.by_kind, self._suffixed
-        root = parent = Syntax("program", 0, len(self.data), None)
+        root = parent = Syntax("program", 0, len(self.data), None, [])
         by_kind["program"].append(root)
         parents = [root]
         levels = 1
@@ -203,13 +210,17 @@ class Source:
                 if do is not DROP:
                     self._note(do, kind, node, parent)
             elif not suffixed or not parent.children or parent.kind not in suffixed:
-                copied = Syntax(kind, node.start_byte, node.end_byte, parent)
+                inside = _NO_CHILDREN if do is LEAF else []
+                copied = Syntax(kind, node.start_byte, node.end_byte, parent, inside)
                 parent.children.append(copied)
                 by_kind[kind].append(copied)
                 field = cursor.field_name
-                if field is not None and field not in parent.fields:
-                    parent.fields[field] = copied
-                if do is COPY:
+                if field is not None:
+                    if parent.fields is _NO_FIELDS:
+                        parent.fields = {field: copied}
+                    elif field not in parent.fields:
+                        parent.fields[field] = copied
+                if do is not LEAF:
                     if levels >= MAX_DEPTH:
                         self.too_deep = copied
                         return root
@@ -245,9 +256,11 @@ class Source:
         elif do is PLACE:
             field = KEPT_TOKENS.get((parent.kind, kind))
             if field is not None:
-                parent.fields[field] = Syntax(kind, node.start_byte, node.end_byte, parent)
+                token = Syntax(kind, node.start_byte, node.end_byte, parent, _NO_CHILDREN)
+                parent.fields = {**parent.fields, field: token}
         elif do is NOTE:
-            self.by_kind[kind].append(Syntax(kind, node.start_byte, node.end_byte, parent))
+            noted = Syntax(kind, node.start_byte, node.end_byte, parent, _NO_CHILDREN)
+            self.by_kind[kind].append(noted)
 
     def _chain_length(self, node: Node | None, copied: Syntax) -> int:
         """How many operations a long chain has that ends with this one; 1 where there is none."""

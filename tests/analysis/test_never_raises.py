@@ -17,7 +17,10 @@ WORDS = r"""
     function class const let var new typeof in of enum namespace import export
     mcp mcp.s.a() capabilities.x() args args.y __pml x 1n 0x .5 /re/u `t`
 """
-SNIPPETS = (*"(){}[]<>;,.:?!=+-*/&|^%~@#\\`'\"\n\0\ufeff\u2028\u00e9", *re.split(r"\s+", WORDS))
+SNIPPETS: tuple[str, ...] = (
+    *"(){}[]<>;,.:?!=+-*/&|^%~@#\\`'\"\n\0\ufeff\u2028\u00e9",
+    *re.split(r"\s+", WORDS),
+)
 
 
 def mutated(seed: int) -> str:
