@@ -55,7 +55,7 @@ def schema_edges(graph: Graph, catalog: Catalog, known: set[tuple[str, str]]) ->
         if point is not None and point.role is Role.TASK:
             edges += _into(graph, point, here, matches, known)
             tool = catalog.find(point.label)
-            if tool is not None and properties(tool.result_schema):
+            if tool is not None and tool.result_schema:
                 here = {**here, tool.id: frozenset({number})}
         for arrow in graph.arrows[number]:
             if arrow.way is not Way.BACK:

@@ -13,6 +13,11 @@ CRM = Catalog(
             Tool(server="crm", name="count_users", output_schema=BOOLEAN),
             Tool(server="crm", name="get_user"),
             Tool(server="crm", name="load_user", observed_schema=schema("user_id")),
+            Tool(
+                server="crm",
+                name="list_users",
+                observed_schema={"type": "array", "items": schema("id name")},
+            ),
             Tool(server="crm", name="mail", input_schema=schema("userId subject")),
         ]
     }
@@ -42,6 +47,10 @@ def test_what_only_a_name_says_of_a_result_makes_no_edge_of_a_program() -> None:
 
 def test_what_results_have_taught_makes_one() -> None:
     assert edges("await mcp.crm.load_user({});", MAIL) == {("n1", "n2", "schema", "partial")}
+
+
+def test_what_lies_in_a_list_counts() -> None:
+    assert edges("await mcp.crm.list_users({});", MAIL) == {("n1", "n2", "schema", "partial")}
 
 
 def test_a_call_provides_for_what_comes_after_it_only() -> None:
