@@ -56,7 +56,7 @@ class Worker:
         found = await self._problems(written(Replayed(dice.made), seed))
         if not found:
             return True
-        kind = found[0].partition(":")[0]
+        kind = _kind(found[0])
         self.failures[kind] += 1
         if self.failures[kind] <= SHRUNK_PER_KIND and time.monotonic() < self._deadline:
             choices = await self._smaller(dice.made, seed, found)
@@ -100,7 +100,9 @@ def _alike(found: list[str], wanted: list[str]) -> bool:
 
 def _kind(problem: str) -> str:
     law, _, rest = problem.partition(":")
-    return f"{law}:{rest.partition(' at ')[0]}" if law in {"refused", "unbound"} else law
+    if law in {"refused", "unbound"}:
+        return f"{law}:{rest.partition(' at ')[0]}"
+    return f"path to {rest.strip()[:1]}" if law == "path" else law
 
 
 async def _shrink(

@@ -8,7 +8,7 @@ from pml.analysis.graph import Form, Point, Role
 from pml.analysis.optional import is_optional
 from pml.analysis.parallel import SCHEDULERS, Parallel
 from pml.analysis.scope import pattern_names
-from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Syntax, bare, first_offset
+from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Syntax, bare, first_offset, wrapped
 from pml.analysis.walk import NOTHING, Running
 
 _SHORT_CIRCUITS = {"&&": "true", "||": "false", "??": "false"}
@@ -228,10 +228,27 @@ class Expressions(Parallel):
         return self.value(inner)
 
     def _guards_rest(self, link: Syntax, outer: list[Syntax]) -> bool:
-        if self.calls.handle(_inner(link)) is not None:
-            return False  # a server or a tool is always there
+        inner = bare(_inner(link))
+        if self.calls.handle(inner) is not None:
+            # every tool of a server is there, and a variable may hold none
+            return inner.kind not in MEMBERS and not self._always_there(inner)
         after = [child for one in (link, *outer) for child in one.children[1:]]
         return self.live.any_call(after) or any(self.live.run_by(one) for one in (link, *outer))
+
+    def _always_there(self, expression: Syntax, aliases: int = 8) -> bool:
+        """Whether what stands for a server or tool can be told to be there: no ``c ? x : null``."""
+        node = bare(expression)
+        while node.kind in MEMBERS and not is_optional(node):
+            node = bare(node["object"])
+        binding = self.scopes.binding(node)
+        if binding is None or not aliases:
+            return node.kind == "identifier" and binding is None
+        if len(binding.definitions) != 1:
+            return False
+        value = binding.definitions[0].value
+        place = wrapped(value).parent
+        declared = place is not None and place.kind == "variable_declarator"
+        return declared and self._always_there(value, aliases - 1)
 
     def _optional(self, link: Syntax) -> int:
         call = link.kind == "call_expression"

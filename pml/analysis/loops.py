@@ -4,6 +4,7 @@ from pml.analysis.expressions import Expressions
 from pml.analysis.graph import Form, Point, Role, Way
 from pml.analysis.literals import literal
 from pml.analysis.syntax import Syntax, bare
+from pml.analysis.walk import NOTHING
 
 
 class Loops(Expressions):
@@ -87,15 +88,16 @@ class Loops(Expressions):
         running = self.value(node["right"])
         lazy = running & self.lazy.keys()
         running -= lazy
-        if "await" in node.tokens:
-            self.wait(running)
-        else:
+        waited = running if "await" in node.tokens else NOTHING
+        if not waited:
             self.assign(node["left"], running)
         keyword = "of" if "of" in node.tokens else "in"
         left, right = self.source.text(node["left"]), self.source.text(node["right"])
         self.risk(node)
         head = self._loop(node, Form.FOR_IN, node["right"], f"{left} {keyword} {right}")
         self._run_loop(node, head, lazy=lazy)
+        if self.here is not None:
+            self.wait(waited)  # for one element at a time: the first round need not wait for all
 
     def for_loop(self, node: Syntax) -> None:
         """``for (a; b; c)``."""

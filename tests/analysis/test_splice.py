@@ -71,7 +71,7 @@ SPLICED = {
     ),
     "perhaps a server, if any": (
         "let s = y; if (c) s = mcp.s; s?.a(x)",
-        'let s = y; if (c) s = mcp.s; __pml.owner("n1", (s))?.a(x)',
+        'let s = y; if (c) s = mcp.s; __pml.present("d1", (__pml.owner("n1", (s))))?.a(x)',
     ),
     "no calls at all": ("for (const x of y) if (x) return x ?? 1", "for (const x of y) if (x) return x ?? 1"),
 }  # fmt: skip

@@ -176,7 +176,9 @@ class _World:
                 self._seen.returned = value
             case ProgramThrew():
                 self._seen.threw = (item.name, item.message, item.code)
-                self._seen.line = item.line
+                # Deno counts lines by U+2028 and U+2029, and twice where it runs the plain source
+                separated = "\u2028" in self._case.source or "\u2029" in self._case.source
+                self._seen.line = None if separated else item.line
             case UnhandledRejection():
                 self._seen.rejections.append(item.message)
 
