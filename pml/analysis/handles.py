@@ -241,10 +241,7 @@ class Handles:
             return _merged([self._value(node["right"], path), ABSENT])
         if "||" not in node.tokens and "??" not in node.tokens:
             return None
-        left = self._value(node["left"], path)
-        if isinstance(left, Handle) and left.certain:
-            return left
-        return _merged([left, self._value(node["right"], path)])
+        return _merged([self._value(node["left"], path), self._value(node["right"], path)])
 
     def _inside(self, node: Syntax, path: Path) -> Found:
         """What lies at a path in a literal of an array or object."""
@@ -301,7 +298,8 @@ class Handles:
             if definition.weak and not definition.path:
                 changes = definition.at.kind.startswith("augmented")
                 always = changes or binding.kind == "parameter"
-                given += [self._value(definition.value, ())] if always or not certain else []
+                needed = always or not (certain and self._is_there(binding))
+                given += [self._value(definition.value, ())] if needed else []
         found = _merged(given)
         if isinstance(found, Handle) or not path:
             return _along(found, path) if isinstance(found, Handle) else found

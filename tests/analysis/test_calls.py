@@ -69,6 +69,8 @@ FOUND = {
     "a helper for two tools": ("const h = async (f, x) => await f({ x }); await h(mcp.fs.read, 1); await h(mcp.fs.stat, 2)", "fs:read fs:stat"),
     "one of two servers": ("await (args.flag ? mcp.fs : mcp.db).read({}).catch(() => 0)", "*"),
     "replaced by something else": ("let m = mcp.fs; m &&= { read: async () => 1 }; await m.read({})", "*"),
+    "the first that is there": ("const f = ((args.flag && !args.flag) && mcp.fs.read) || mcp.fs.stat; await f({})", "fs:read fs:stat"),
+    "a default for what may be missing": ("const [f = mcp.fs.read] = [args.none ? mcp.fs.stat : undefined]; await f({})", "fs:read fs:stat"),
     # values that hold tools
     "an object of tools": ("const t = { read: mcp.fs.read, n: { s: mcp.fs.stat } }; await t.read({}); await t.n.s({})", "fs:read fs:stat"),
     "an object of tools that escapes": ("const t = { read: mcp.fs.read }; const g = Object.values(t)[0]; await g({}); await t.read({})", "fs:read"),
