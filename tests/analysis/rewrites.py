@@ -209,8 +209,8 @@ def return_from_arrow(text: str, dice: Dice) -> str:
     one = Parsed(text)
     for node in some(one.source.of_kinds("arrow_function"), dice):
         if node["body"].kind != "statement_block":
-            one.replace(node["body"].start, node["body"].start, "{ return ")
-            one.replace(node["body"].end, node["body"].end, "; }")
+            one.replace(node["body"].start, node["body"].start, "{ return (")
+            one.replace(node["body"].end, node["body"].end, "); }")
     return one.done()
 
 
@@ -284,13 +284,12 @@ def _below(node: Syntax) -> Iterator[Syntax]:
 
 
 def other_literals(text: str, dice: Dice) -> str:
-    """What is lifted, of any JSON type; of a constant any scalar."""
+    """What is lifted, of any JSON type; behind a name any scalar."""
     one = Parsed(text)
     scalars = ["'z'", "42", "null", "true", "-1.5", "`t`", "`two\nlines`"]
     for lifted in one.lifted:
-        parent = lifted.node.parent
-        constant = parent is not None and parent.kind == "variable_declarator"
-        values = scalars if constant else [*scalars, "[1, ['a']]", "{ a: { b: [] } }", "[]"]
+        behind_a_name = not lifted.site.node.covers(lifted.node)
+        values = scalars if behind_a_name else [*scalars, "[1, ['a']]", "{ a: { b: [] } }", "[]"]
         one.put(lifted.node, dice.choice(values))
     return one.done()
 
