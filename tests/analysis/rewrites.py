@@ -103,7 +103,10 @@ def _rename(one: Parsed, node: Syntax, name: str) -> None:
 def comment(text: str, dice: Dice) -> str:
     one = Parsed(text)
     for node in some(one.expressions(), dice):
-        one.replace(node.start, node.start, dice.choice([" /* f(1, 'x') */ ", "\n", "  // y\n\t"]))
+        before = one.source.data[max(0, node.start - 9) : node.start].rstrip()
+        if not before.endswith((b"return", b"throw", b"yield")):  # which a line would end
+            text_before = dice.choice([" /* f(1, 'x') */ ", "\n", "  // y\n\t"])
+            one.replace(node.start, node.start, text_before)
     return one.done()
 
 
