@@ -63,7 +63,7 @@ class Classes(Functions):
         ]
 
     def _static(self, name: str, _: int) -> list[str]:
-        one, two = self.any_promise(), self.any_promise()
+        one, two = self.plain_promise(), self.plain_promise()
         return [
             f"const {name} = class {{",
             f"  static p: any; static {{ this.p = {one}; }}",
