@@ -66,8 +66,8 @@ class TypeScript(Naming):
                     f"{n}(null as any); out.push({a});",
                 ],
                 [
-                    f"const {n} = {{ async go<T>(this: any, x: T) {{ return [x, {a}]; }} }};",
-                    f"out.push(await {n}.go<string>('g'));",
+                    f"const {n} = {{ async generic<T>(this: any, x: T) {{ return [x, {a}]; }} }};",
+                    f"out.push(await {n}.generic<string>('g'));",
                 ],
             ]
         )
