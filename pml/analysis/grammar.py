@@ -59,7 +59,7 @@ def _action(kind: str, *, is_named: bool, with_types: bool) -> int:
     if kind in _COMMENTS:
         return NOTE if kind == "html_comment" else DROP
     if kind in _TYPES and not with_types:
-        return DROP
+        return NOTE if kind == "type_arguments" else DROP
     return LEAF if kind in _LEAVES else COPY
 
 
@@ -87,7 +87,7 @@ LOOKED_AT = frozenset({"binary_expression", "non_null_expression"})
 OPERATIONS = frozenset(
     {"binary_expression", "unary_expression", "await_expression", "update_expression"}
 )
-"""What `!` binds more tightly than, and the grammar less."""
+"""What `!` and `<T>` of a call bind more tightly than, and the grammar less."""
 TAKING = frozenset(
     {"binary_expression", "member_expression", "subscript_expression", "call_expression"}
 )

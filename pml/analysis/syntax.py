@@ -128,7 +128,7 @@ class Source:
         """What the parser is given: for it a carriage return alone ends no line."""
         self._read(self._parsed)
         if self._misread:
-            self._read_without_assertions()
+            self._read_without_types()
 
     def of_kinds(self, *kinds: str) -> list[Syntax]:
         """All nodes of these kinds in source order."""
@@ -165,8 +165,8 @@ class Source:
         self.tree: Tree = Parser(LANGUAGE).parse(data)
         self.by_kind: dict[str, list[Syntax]] = defaultdict(list)
         self.too_deep: Syntax | None = None
-        self._misread: list[int] = []
-        """Where a ``!`` stands that was given too much to assert."""
+        self._misread: list[range] = []
+        """Where a ``!`` or ``<T>`` stands that was given too much: bytes."""
         self._operators: dict[Syntax, list[str]] = {}
         """Of long chains that are being copied."""
         self.root = self._copy()
@@ -174,19 +174,21 @@ class Source:
             self.root = Syntax("program", 0, len(self.data), None, [])
             self.by_kind = defaultdict(list, {"program": [self.root]})
 
-    def _read_without_assertions(self) -> None:
-        """Read the source again with blanks for ``!`` that assert that a value is there.
+    def _read_without_types(self) -> None:
+        """Read the source again with blanks for ``!`` and for the types that a call is given.
 
-        The grammar binds them too weakly: it reads ``a && b!.c`` as ``(a && b)!.c``.  They mean
-        nothing when the code runs, and blanks leave everything else where it is.  First only those
-        that are read wrongly; where others then are, all.
+        The grammar binds them too weakly: it reads ``a && b!.c`` as ``(a && b)!.c``, and
+        ``await f<T>()`` as ``(await f)<T>()``.  They mean nothing when the code runs, and blanks
+        leave everything else where it is.  First only those that are read wrongly; where others
+        then are, all.
         """
         had_errors = self.tree.root_node.has_error
         data = bytearray(self._parsed)
         self._read(_blanked(data, self._misread))
         if self._misread:
-            marks = [node.end - 1 for node in self.by_kind["non_null_expression"]]
-            self._read(_blanked(data, marks))
+            marks = [range(n.end - 1, n.end) for n in self.by_kind["non_null_expression"]]
+            marks += [range(n.start, n.end) for n in self.by_kind["type_arguments"] if _in_call(n)]
+            self._read(_blanked(data, [*marks, *self._misread]))
         if self.tree.root_node.has_error and not had_errors:
             self._read(self._parsed)
 
@@ -261,6 +263,8 @@ class Source:
         elif do is NOTE:
             noted = Syntax(kind, node.start_byte, node.end_byte, parent, _NO_CHILDREN)
             self.by_kind[kind].append(noted)
+            if _in_call(noted) and parent.children[0].kind in OPERATIONS:
+                self._misread.append(range(noted.start, noted.end))
 
     def _chain_length(self, node: Node | None, copied: Syntax) -> int:
         """How many operations a long chain has that ends with this one; 1 where there is none."""
@@ -268,7 +272,7 @@ class Source:
             inner = None if node is None else node.child(0)
             takes = copied.parent is not None and copied.parent.kind in TAKING
             if takes and inner is not None and inner.type in OPERATIONS:
-                self._misread.append(copied.end - 1)
+                self._misread.append(range(copied.end - 1, copied.end))
             return 1
         if node is None or node.descendant_count < 3 * LONG_CHAIN:
             return 1
@@ -282,9 +286,15 @@ class Source:
         return length
 
 
-def _blanked(data: bytearray, marks: list[int]) -> bytes:
+def _in_call(types: Syntax) -> bool:
+    return types.parent is not None and types.parent.kind == "call_expression"
+
+
+def _blanked(data: bytearray, marks: list[range]) -> bytes:
+    """The data with blanks in those places; ends of lines stay where they are."""
     for mark in marks:
-        data[mark : mark + 1] = b" "
+        text = data[mark.start : mark.stop]
+        data[mark.start : mark.stop] = bytes(c if c in b"\r\n" else ord(" ") for c in text)
     return bytes(data)
 
 

@@ -48,6 +48,10 @@ EQUAL = {
         "abstract class A<T> extends B<T> implements C { private x!: T; 'go'(a?: T) {} }",
         "class A extends B { x; go(a) {} }",
     ),
+    "types that calls are given": (
+        "x = await o.f<T>(a) + -g<{ a: 1 }>(b); x = !h<T>(1)<U[]>(a && b<\n/* > */ T>(2))",
+        "x = await o.f(a) + -g(b); x = !h(1)(a && b(2))",
+    ),
     "a parameter called this": ("function f(this: T, a) { return a }", "function f(a) { return a }"),
     "arrow with one parameter": ("f(x => x)", "f((y) => (y))"),
     "new without arguments": ("new X", "new X()"),
