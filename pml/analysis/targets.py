@@ -5,17 +5,18 @@ Property names are matched without looking at the object, so that a method, a fu
 object literal, or one that is assigned to a member is found wherever it is called by its name.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import ClassVar
+from collections.abc import Iterable, Iterator
 
 from pml.analysis.functions import ARRAY_CALLBACKS, Functions, arguments_of, method_of, receiver_of
 from pml.analysis.literals import key_name, string_value
-from pml.analysis.scope import Binding, Scopes
+from pml.analysis.scope import Scopes
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax, bare
 
-_MAX_STEPS = 24
-"""How far a callee is followed; further than any program goes that somebody reads."""
+_MAX_STEPS = 400
+"""How much a callee is followed; more than in any program that somebody reads."""
 _MAX_FOUND = 50
+_MAX_CALLS = 8
+"""Of what: ``f()()`` calls what a call returns."""
 _FORWARDING = frozenset({"call", "apply", "bind"})
 _ACCESSORS = frozenset({"get", "set"})
 _EITHER = {
@@ -37,8 +38,6 @@ class Targets:
         self._source = source
         self._scopes = scopes
         self._functions = functions
-        self._of_binding: dict[Binding, Found] = {}
-        self._following: set[Binding] = set()
         self._properties: dict[str, list[Syntax]] = {}
         self._accessors: dict[str, list[Syntax]] = {}
         self._callers: dict[Syntax, list[Syntax]] | None = None
@@ -60,7 +59,7 @@ class Targets:
         """The functions and classes that an expression may stand for."""
         if self._callers is None:
             return ()
-        return self._resolve(expression, 0)
+        return self._resolve(expression)
 
     # What can be found by its name
 
@@ -100,7 +99,7 @@ class Targets:
         for call in of("call_expression"):
             self._note(call, self._called(call))
         for node in of("new_expression"):
-            self._note(node, (*self._resolve(node["constructor"], 0), *self._handed_on(node)))
+            self._note(node, (*self._resolve(node["constructor"]), *self._handed_on(node)))
         for node in of("class_heritage"):
             derived = node.parent
             if derived is not None and constructor_of(self._source, derived) is None:
@@ -125,8 +124,8 @@ class Targets:
             yield from self._bases(call)
             return
         if method_of(self._source, call) in _FORWARDING:
-            yield from self._resolve(receiver_of(call), 0)
-        yield from self._resolve(callee, 0)
+            yield from self._resolve(receiver_of(call))
+        yield from self._resolve(callee)
         if self._functions.called(call) is None:
             yield from self._handed_on(call)
 
@@ -136,89 +135,86 @@ class Targets:
         for heritage in () if around is None else around.children:
             if heritage.kind == "class_heritage":
                 base = next(iter(heritage.children), heritage)
-                found = self._resolve(base.get("value") or base, 0)
+                found = self._resolve(base.get("value") or base)
                 yield from (one for one in found if one.kind in CLASSES)
 
     def _handed_on(self, call: Syntax) -> Iterator[Syntax]:
         """Functions that are given to code outside the program, which may run them."""
         for argument in arguments_of(call):
             node = argument.children[0] if argument.kind == "spread_element" else argument
-            yield from self._resolve(node, 0)
+            yield from self._resolve(node)
 
     # What an expression stands for
 
-    def _resolve(self, expression: Syntax, steps: int) -> Found:
-        node = bare(expression)
-        kind = node.kind
-        if kind in FUNCTIONS or kind in CLASSES:
-            return (node,)
-        if steps > _MAX_STEPS:
-            return ()
-        follow = self._FOLLOWED.get(kind)
-        if follow is not None:
-            return follow(self, node, steps)
-        if kind in _EITHER and (kind != "binary_expression" or _OPERATORS & set(node.tokens)):
-            return self._each((node[field] for field in _EITHER[kind]), steps)
-        last = node.children[-1:] if kind in _HANDS_ON else []
-        return self._each(last, steps)
+    def _resolve(self, expression: Syntax) -> Found:
+        """What an expression may stand for, however many names and calls lie in between.
 
-    def _each(self, nodes: Iterable[Syntax], steps: int) -> Found:
+        A step is an expression and how often what it stands for is called on the way: each
+        is taken once, so that names that come round to themselves end, and cost nothing twice.
+        """
         found: dict[Syntax, None] = {}
-        for node in nodes:
-            found.update(dict.fromkeys(self._resolve(node, steps + 1)))
-            if len(found) > _MAX_FOUND:
-                break
+        pending = [(bare(expression), 0)]
+        seen = set(pending)
+        while pending and len(seen) <= _MAX_STEPS and len(found) <= _MAX_FOUND:
+            node, calls = pending.pop()
+            if node.kind in FUNCTIONS or node.kind in CLASSES:
+                if not calls:
+                    found[node] = None
+                    continue
+                after, calls = self._functions.returned(node), calls - 1
+            else:
+                after, calls = self._followed(node, calls)
+            for one in reversed(after[:_MAX_FOUND]):
+                step = (bare(one), calls)
+                if step not in seen:
+                    seen.add(step)
+                    pending.append(step)
         return tuple(found)
 
-    def _named(self, node: Syntax, steps: int) -> Found:
-        binding = self._scopes.binding(node)
-        return () if binding is None else self._bound(binding, steps)
+    def _followed(self, node: Syntax, calls: int) -> tuple[list[Syntax], int]:
+        """What stands for the same as an expression, and how often that is to be called."""
+        kind = node.kind
+        if kind in {"identifier", "shorthand_property_identifier"}:
+            return self._named(node), calls
+        if kind in MEMBERS:
+            return self._member(node), calls
+        if kind == "call_expression":
+            return self._callee(node, calls)
+        if kind in _EITHER and (kind != "binary_expression" or _OPERATORS & set(node.tokens)):
+            return [node[field] for field in _EITHER[kind]], calls
+        return (node.children[-1:] if kind in _HANDS_ON else []), calls
 
-    def _bound(self, binding: Binding, steps: int) -> Found:
-        known = self._of_binding.get(binding)
-        if known is not None:
-            return known
-        if binding in self._following:
-            return ()
+    def _named(self, node: Syntax) -> list[Syntax]:
+        """The values of a name; a class stands for itself."""
+        binding = self._scopes.binding(node)
+        if binding is None:
+            return []
         declared = binding.node.parent
         if declared is not None and declared.kind in CLASSES and not binding.definitions:
-            return (declared,)
-        self._following.add(binding)
+            return [declared]
         given = [d.value for d in binding.definitions if not d.path]
         for definition in binding.definitions:
             if definition.path and isinstance(name := definition.path[-1], str):
                 given += self._properties.get(name, ())
-        found = self._each(given[:_MAX_FOUND], steps)
-        self._following.discard(binding)
-        if not self._following or found:
-            self._of_binding[binding] = found
-        return found
+        return given
 
-    def _member(self, node: Syntax, steps: int) -> Found:
+    def _member(self, node: Syntax) -> list[Syntax]:
         name = self._property(node)
         if name is not None:
-            return self._each(self._properties.get(name, ())[:_MAX_FOUND], steps)
+            return self._properties.get(name, [])
         table = bare(node["object"])
         binding = self._scopes.binding(table)
         values = [table] if binding is None else [bare(d.value) for d in binding.definitions]
-        return self._each((v for value in values for v in _members_of(value)), steps)
+        return [member for value in values for member in _members_of(value)]
 
-    def _returned(self, call: Syntax, steps: int) -> Found:
+    def _callee(self, call: Syntax, calls: int) -> tuple[list[Syntax], int]:
+        """A call stands for what the function returns; ``f.bind(x)`` for the function."""
         callee = call.get("function")
-        if callee is None:
-            return ()
+        if callee is None or calls >= _MAX_CALLS:
+            return [], calls
         if method_of(self._source, call) == "bind":
-            return self._resolve(receiver_of(call), steps + 1)
-        functions = self._resolve(callee, steps + 1)
-        return self._each((v for f in functions for v in self._functions.returned(f)), steps)
-
-    _FOLLOWED: ClassVar[dict[str, Callable[["Targets", Syntax, int], Found]]] = {
-        "identifier": _named,
-        "shorthand_property_identifier": _named,
-        "call_expression": _returned,
-        "member_expression": _member,
-        "subscript_expression": _member,
-    }
+            return [receiver_of(call)], calls
+        return [callee], calls + 1
 
 
 def _may_be_function(node: Syntax) -> bool:

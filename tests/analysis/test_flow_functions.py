@@ -28,6 +28,7 @@ REACHED = {
     "timer": (f"{A}; setTimeout(async () => {{ {B} }}, 5); {C}", "n1>n2 n1>n3"),
     "table": (f"const t = {{ x: async () => {{ {A} }}, y: async () => {{ {B} }} }}; {C}; await t[k](); {D}", "n3>n1 n3>n2 n1>n4 n2>n4"),
     "returned function": (f"const make = () => async () => {{ {A} }}; const f = make(); {B}; await f(); {C}", "n2>n1 n1>n3"),
+    "returned by what was returned": (f"const make = () => () => async () => {{ {A} }}; {B}; await make()()(); {C}", "n2>n1 n1>n3"),
     "never called": (f"{A}; const h = async () => {{ if (c) {B} }}; {C}; return h", "n1>d1 d1-true>n2 n1>n3"),
     "tag": (f"const tag = async (s, x) => {{ {A} }}; await tag`x${{ {B} }}`; {C}", "n2>n1 n1>n3"),
     "executor": (f"{A}; await new Promise((res) => {{ mcp.s.b().then(res) }}); {C}", "n1>n2 n2>n3"),

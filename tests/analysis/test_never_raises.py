@@ -76,6 +76,13 @@ def test_what_is_nested_as_deep_as_allowed_is_analysed_to_the_end(deep: str) -> 
     assert not isinstance(new_capability(analysed, intent="x"), str)
 
 
+def test_functions_that_are_named_by_one_another_are_followed_once() -> None:
+    """Each is named by all, so that there are more ways between them than could be gone."""
+    row = "class A { m = A.k; k = A.m; static m = A.k.m; static k = A.m.k }"
+    table = "\n".join(f"{{ {row}; await A.m(mcp.s.a) }}" for n in range(30))
+    assert len(check(table).structure.nodes) == 30
+
+
 def test_a_program_of_two_thousand_lines_is_analysed_whole() -> None:
     """Within the timeout of a test, which a pairwise comparison would pass."""
     lines = "\n".join(
