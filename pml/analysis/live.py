@@ -25,6 +25,9 @@ _GIVEN = {
     "variable_declarator": (("value", "name"),),
     "assignment_expression": (("right", "left"),),
     "for_in_statement": (("right", "left"),),
+    "assignment_pattern": (("right", "left"),),
+    "object_assignment_pattern": (("right", "left"),),
+    "required_parameter": (("value", "pattern"),),
 }
 """Where a value is given to names: the field of the value and that of the names."""
 

@@ -9,6 +9,9 @@ In ``if (c) h(); b(); h();`` the second call is such a one, but if ``c`` is fals
 that happens.  So what comes before it and cannot come after the first one, here the other arm,
 leads into ``h`` as well, by an arrow of way LATER.
 
+What may be the first of all that happens, in a default value say, has no edge into it that would
+say otherwise: control goes past it wherever it is called again.
+
 Which arrows would close a cycle is found while the topological order is kept up to date:
 D. J. Pearce, P. H. J. Kelly, "A dynamic topological sort algorithm for directed acyclic graphs",
 ACM JEA 11 (2006), doi:10.1145/1187436.1210590, section 3.
@@ -34,12 +37,15 @@ def place_repeats(graph: Graph) -> None:
     order = _Order(graph)
     bit = _bits(call for call in graph.repeats if not call.certain)
     may, _must = _run_before(graph, order, bit, order.points())
+    first = _without_node(graph)
     cyclic: list[Repeat] = []
     ends: _Ends = {}
     for call in graph.repeats:
         after = ends.setdefault(call.entry, {call.entry})
         if call.certain or _passing(call) not in graph.arrows[call.before]:
             pass  # the latter comes back to before it, or never runs
+        elif call.entry in first:
+            pass
         elif may[call.before] & bit[call.entry]:
             cyclic.append(call)
         elif order.insert(call.before, call.entry, after):
@@ -50,6 +56,17 @@ def place_repeats(graph: Graph) -> None:
     if cyclic:
         _add_later(graph, order, cyclic, ends)
     graph.order = []
+
+
+def _without_node(graph: Graph) -> set[int]:
+    """The points to which a way leads from the start on which there is nothing else."""
+    seen, pending = {0}, [0]
+    while pending:
+        for arrow in graph.arrows[pending.pop()]:
+            if arrow.target not in seen and graph.points[arrow.target] is None:
+                seen.add(arrow.target)
+                pending.append(arrow.target)
+    return seen
 
 
 def _lead_in(graph: Graph, call: Repeat) -> None:

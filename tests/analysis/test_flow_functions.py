@@ -40,6 +40,8 @@ REACHED = {
     ),
     "later, where it may be first": (f"{H} if (c) await h(); {B}; await h(); {C}", "d1-false>n1 d1-true>n1 n1>n2 d1-false>n2 n2>n3"),
     "later, where it is not": (f"{H} await h(); if (c) {B}; await h(); {C}", "n1>d1 d1-true>n2 d1-false>n3 n2>n3"),
+    "in a default value": (f"{H} const f = async (x = h()) => await x; await f(); {B}; const g = async () => {{ if (c) await h() }}; await g()", "n1>n2 n2>d1"),
+    "in a default value, and later": (f"{H} const f = async (x = h()) => 1; f(); {B}; const g = async () => {{ if (c) await h() }}; await g()", "n2>d1"),
     "after an arm that returns": (f"{H} if (c) {{ await h(); return }} await h(); {B}", "d1-false>n1 d1-true>n1 n1>n2"),
     "in the other order": (f"{H} const g = async () => {{ {B} }}; if (c) {{ await h(); await g() }} else {{ await g(); await h() }} {C}", "d1-false>n1 d1-true>n1 n1>n2 d1-false>n2 n2>n3"),
     "in a catch and after it": (f"{H} try {{ {B} }} catch {{ await h() }} await h(); {C}", "d1-catch>n1 d1-ok>n1 n2>d1 n1>n3"),
