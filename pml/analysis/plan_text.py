@@ -1,7 +1,7 @@
 """A plan as text for a person: tools first, then every step, then what nobody can know yet."""
 
 import json
-import textwrap
+import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -17,7 +17,7 @@ from pml.domain.plan import (
     Unknown,
     UnknownKind,
 )
-from pml.domain.structure import ANY_TOOL, SPREAD
+from pml.domain.structure import ANY_TOOL, CATCH, SPREAD
 from pml.domain.visible import visible
 
 _HASH_CHARS = 12
@@ -28,29 +28,26 @@ _KINDS = {
     UnknownKind.BRANCH: "which branch",
     UnknownKind.TIMES: "how often",
 }
+_PLAIN = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
+_LINE_END = re.compile("\r\n|[\n\r\u2028\u2029]")
 _ANY = "any tool of any server (known only when it runs)"
 
 
-def plan_text(plan: Plan, *, width: int = 100) -> str:
-    """The whole plan; nothing of it is cut short, since a person decides by it.
+def plan_text(plan: Plan) -> str:
+    """The whole plan; nothing of it is cut short or moved, since a person decides by it.
 
-    Characters that would hide or turn text are written as escapes.
+    A line is as long as what it says.  Characters that would hide or turn text are written as
+    escapes, names that are no identifiers and all values as JSON, and code as it stands.
     """
     lines = [f"source {plan.program.source_hash[:_HASH_CHARS]}, {_count(plan)}", ""]
     lines += ["tools", *_tools(plan.tools)]
     if plan.arguments:
-        lines += ["", "arguments", *(f"  {k} = {_json(v)}" for k, v in plan.arguments.items())]
+        given = (f"  {_name(key)} = {_json(value)}" for key, value in plan.arguments.items())
+        lines += ["", "arguments", *given]
     lines += ["", *_program(plan.program, "steps")]
     for name, program in plan.capabilities.items():
         lines += ["", *_program(program, f"inside capabilities.{name}, for each call of it")]
-    return visible("\n".join(part for line in lines for part in _wrapped(line, width)))
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return textwrap.wrap(
-        line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
-    ) or [""]
+    return "\n".join(visible(line) for line in lines)
 
 
 def _count(plan: Plan) -> str:
@@ -64,7 +61,7 @@ def _s(count: int) -> str:
 
 def _tools(permissions: Iterable[Permission]) -> Iterator[str]:
     for each in permissions:
-        name = _ANY if each.tool == ANY_TOOL else each.tool
+        name = _tool(each.tool)
         asks = " needs approval" if each.approval_mode is ApprovalMode.HIL else " runs unasked"
         yield f"  {name}: {each.effect}, {each.scope},{asks}"
 
@@ -83,52 +80,79 @@ def _program(program: PlannedProgram, title: str) -> Iterator[str]:
     if program.unknown:
         yield ""
         yield "not known before it runs"
-        yield from (f"  {_open(each)}" for each in program.unknown)
+        for each in program.unknown:
+            yield from _open(each)
 
 
 def _call(call: PlannedCall) -> Iterator[str]:
-    name = _ANY if call.tool == ANY_TOOL else call.tool
-    yield f"  {call.id} {name} (line {call.line})"
+    yield f"  {call.id} {_tool(call.tool)} (line {call.line})"
     for condition in call.when:
-        yield f"     if {_condition(condition)}"
+        yield from _condition(condition)
     for loop in call.loops:
-        yield f"     again and again: {_one_line(loop)}"
+        yield from _code("     again and again: ", loop)
     for name, argument in call.arguments.items():
-        yield f"     {'...' if name == SPREAD else name} = {_argument(argument)}"
+        yield from _argument("..." if name == SPREAD else _name(name), argument)
 
 
-def _condition(condition: Condition) -> str:
-    if condition.outcome in {"ok", "catch"}:
-        return f"{condition.node} {'did not fail' if condition.outcome == 'ok' else 'failed'}"
-    text = _one_line(condition.condition)
-    if condition.outcome.startswith("case:"):
-        return f"{text} is {condition.outcome.removeprefix('case:')}"
-    if condition.outcome == "default":
-        return f"{text} is none of the cases"
-    return f"{text} is {condition.outcome}"
+def _condition(condition: Condition) -> Iterator[str]:
+    before = f"     if {condition.node}: "
+    if condition.condition == CATCH:
+        yield before + ("something fails" if condition.outcome == CATCH else "nothing fails")
+    else:
+        yield from _code(before, condition.condition, _outcome(condition))
 
 
-def _argument(argument: PlannedArgument) -> str:
-    made_of = [*argument.calls, *(f"args.{name}" for name in argument.parameters)]
+def _outcome(condition: Condition) -> str:
+    kind, _, label = condition.outcome.partition(":")
+    if kind == "case":
+        return f" matches the case {_json(label)}"
+    if kind == "default":
+        return " matches none of the cases"
+    return f" is {kind}"
+
+
+def _argument(name: str, argument: PlannedArgument) -> Iterator[str]:
     if argument.value is not msgspec.UNSET:
-        return _json(argument.value)
-    source = f" (from {', '.join(made_of)})" if made_of else ""
-    return f"{_one_line(argument.expression)}{source}".strip() or "not known"
+        yield f"     {name} = {_json(argument.value)}"
+        return
+    yield from _code(f"     {name} = ", argument.expression or "not known", _made_of(argument))
+
+
+def _made_of(argument: PlannedArgument) -> str:
+    parts = [*argument.calls, *(f"args.{_name(name)}" for name in argument.parameters)]
+    return f" (from {', '.join(parts)})" if parts else ""
 
 
 def _fields(flow: PlannedFlow) -> str:
     parts = [f"{each.from_field or 'all'} as {each.to_field or 'all'}" for each in flow.fields]
-    return f": {', '.join(parts)}" if parts else ""
+    return f": {_one_line(', '.join(parts))}" if parts else ""
 
 
-def _open(unknown: Unknown) -> str:
+def _open(unknown: Unknown) -> Iterator[str]:
     where = f" of {unknown.node}" if unknown.node else ""
-    return f"{_KINDS[unknown.kind]}{where}: {_one_line(unknown.message)}"
+    return _code(f"  {_KINDS[unknown.kind]}{where}: ", unknown.message)
+
+
+def _code(before: str, code: str, after: str = "") -> Iterator[str]:
+    """Source text line by line: a line comment must not swallow what follows it."""
+    lines = _LINE_END.split(code)
+    for number, line in enumerate(lines):
+        start = before if number == 0 else "       | "
+        yield f"{start}{line.strip()}{after if number == len(lines) - 1 else ''}"
+
+
+def _tool(tool: str) -> str:
+    return _ANY if tool == ANY_TOOL else _one_line(tool)
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else _json(name)
+
+
+def _one_line(text: str) -> str:
+    """A name that others chose, without line ends."""
+    return _json(text)[1:-1]
 
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

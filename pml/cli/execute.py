@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pml.domain.response import ExecuteRequest, ExecuteResponse
     from pml.domain.structure import StaticStructure
     from pml.domain.tools import Catalog
+    from pml.loop.foresee import Foreseen
     from pml.serve.compose import Workbench
 
 STDIN = Path("-")
@@ -232,19 +233,22 @@ def analyse(
     source, given = read_source(code_file), _json_object(args)
     settings = configured(config=config, permissions=permissions, data_dir=data_dir)
     if settings.config is None:
-        program, planned = _taken_at_its_word(source, given, settings.permissions)
+        foreseen = _taken_at_its_word(source, given, settings.permissions)
         doubts = run(_types_alone(source)) if types else ()
     else:
-        program, planned, doubts = run(
+        foreseen, doubts = run(
             _planned(source, given, settings.config, permissions, data_dir, types=types)
         )
+    if plan:
+        doubts = (*foreseen.doubts, *doubts)
+    program = foreseen.program
     found = render_diagnostics(
         (*program.diagnostics, *doubts), source, name=shown_name(code_file), width=width()
     )
     if found:
         note(found)
-    if planned is not None:
-        _show(planned if plan else program.structure, as_json=as_json)
+    if foreseen.plan is not None:
+        _show(foreseen.plan if plan else program.structure, as_json=as_json)
     elif as_json:
         result_json(program.structure)
     raise typer.Exit(ExitCode.FAILED if program.errors else ExitCode.OK)
@@ -258,32 +262,19 @@ def _show(shown: "Plan | StaticStructure", *, as_json: bool) -> None:
     if as_json:
         result_json(shown)
     elif isinstance(shown, Plan):
-        result(plan_text(shown, width=width()))
+        result(plan_text(shown))
     else:
         result(render_structure(shown, width=width()))
 
 
-def _taken_at_its_word(
-    source: str, args: dict[str, Any], permissions: Path | None
-) -> "tuple[Program, Plan | None]":
+def _taken_at_its_word(source: str, args: dict[str, Any], permissions: Path | None) -> "Foreseen":
     """The program, with every tool that it names believed to exist."""
-    from pml.analysis.parameters import bind
-    from pml.analysis.plan import plan_of
-    from pml.loop.nested import permissions_of
+    from pml.loop.foresee import foresee
     from pml.runtime.permissions import load_permissions
 
     program, catalog = _believed(source)
-    if program.errors:
-        return program, None
     judge = load_permissions(permissions)
-    plan = plan_of(
-        program.structure,
-        source_hash=program.source_hash(),
-        arguments=bind(program, args)[0],
-        tools=permissions_of(program.structure, {}, catalog, judge),
-        callees={},
-    )
-    return program, plan
+    return foresee(program, args, catalog=catalog, callees={}, judge=judge)
 
 
 def _believed(source: str) -> "tuple[Program, Catalog]":
@@ -314,17 +305,17 @@ async def _planned(
     data_dir: Path | None,
     *,
     types: bool,
-) -> "tuple[Program, Plan | None, tuple[Diagnostic, ...]]":
+) -> "tuple[Foreseen, tuple[Diagnostic, ...]]":
     """The program against what its servers offer; one that fails is named on stderr."""
     from pml.loop.types import type_problems
 
     async with opened(config=config, permissions=permissions, data_dir=data_dir) as bench:
-        program, plan = await bench.act.plan(source, args)
+        foreseen = await bench.act.plan(source, args)
         doubts: tuple[Diagnostic, ...] = ()
-        if types and plan is not None:
+        if types and foreseen.plan is not None:
             doubts = await type_problems(source, library=bench.library, limits=bench.act.limits)
         _tell_failures(bench)
-        return program, plan, doubts
+        return foreseen, doubts
 
 
 def _tell_failures(bench: "Workbench") -> None:

@@ -32,7 +32,7 @@ def render_response(
         _error(response, name),
         render_diagnostics(response.diagnostics, source, name=name, width=width),
         render_approvals(response, width=width),
-        _plan(response, width),
+        _plan(response),
         _suggestions(response, given, width),
         _tasks("calls", [task for task in response.tasks if task not in response.in_doubt], width),
         _tasks(IN_DOUBT, response.in_doubt, width),
@@ -67,10 +67,10 @@ def _error(response: ExecuteResponse, name: str) -> str:
     return f"{where}error: {error.message} [{error.code}]"
 
 
-def _plan(response: ExecuteResponse, width: int) -> str:
+def _plan(response: ExecuteResponse) -> str:
     if response.plan is None:
         return ""
-    return f"What would run, as a whole:\n\n{plan_text(response.plan, width=width)}"
+    return f"What would run, as a whole:\n\n{plan_text(response.plan)}"
 
 
 def render_approvals(response: ExecuteResponse, *, width: int) -> str:

@@ -4,21 +4,31 @@ Intents, conditions, descriptions and values come from others, and a person deci
 seen: nothing may move a cursor, turn the direction of text, or be there and not be seen.
 """
 
-import re
+from unicodedata import category
 
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064"
-    "\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Controls, formats (direction, no width), halves of characters, ends of lines and paragraphs."""
+_KEPT = frozenset("\n\t\u200c\u200d")
+"""Of those: line ends, tabs, and the joiners that scripts and emoji need."""
+_BLANK = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    + "".join(map(chr, range(0xFE00, 0xFE0F)))
+    + "".join(map(chr, range(0xE0100, 0xE01F0)))
 )
-"""C0, DEL and C1, what turns the direction of text, what has no width (but the joiners that
-scripts and emoji need), tags, and halves of characters."""
+"""Letters, marks and selectors that are drawn as nothing, but the one that emoji need."""
 
 
 def visible(text: str) -> str:
-    r"""The text with such characters as JSON writes them, as ``\u001b``."""
-    return _HIDDEN.sub(lambda found: _escaped(found[0]), text)
+    r"""The text with such characters as JavaScript writes them, as ``\u001b``."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(char) if _is_hidden(char) else char for char in text)
 
 
-def _escaped(character: str) -> str:
-    code = ord(character)
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\u{{{code:x}}}"  # noqa: PLR2004  # BMP
+def _is_hidden(char: str) -> bool:
+    return char in _BLANK or (category(char) in _HIDDEN and char not in _KEPT)
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\u{code:04x}" if len(f"{code:x}") <= 4 else f"\\u{{{code:x}}}"  # noqa: PLR2004

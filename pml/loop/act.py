@@ -12,18 +12,23 @@ from typing import Any
 import msgspec
 import structlog
 
-from pml.analysis.parameters import bind, bind_capability
-from pml.analysis.plan import plan_of
+from pml.analysis.parameters import bind_capability
 from pml.domain.capability import Capability
 from pml.domain.limits import Limits
 from pml.domain.permissions import ApprovalMode, Permission
-from pml.domain.plan import Plan
 from pml.domain.program import Program
 from pml.domain.record import JsonText, encode
 from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse, Suggestions
 from pml.domain.run import Run, RunProgram, RunState
 from pml.domain.sanitising import redact_text
-from pml.errors import NotFoundError, RunStateError, SandboxError, StoreError
+from pml.errors import (
+    NotFoundError,
+    RunStateError,
+    SandboxError,
+    StoreError,
+    UpstreamUnavailableError,
+)
+from pml.loop.foresee import Foreseen, foresee
 from pml.loop.library import Library
 from pml.loop.nested import permissions_of
 from pml.loop.places import NoPlaceError, Places
@@ -102,29 +107,23 @@ class Act(Means):
         """
         return (await examine(source, library=self.library, limits=self.limits)).program
 
-    async def plan(self, source: str, args: Mapping[str, Any]) -> tuple[Program, Plan | None]:
-        """What the program would do with these arguments; None if it is refused (HIL-2).
-
-        An argument without a value stays open in the plan.
+    async def plan(self, source: str, args: Mapping[str, Any]) -> Foreseen:
+        """What the program would do with these arguments (HIL-2).
 
         Raises:
             StoreError: the database is lost.
+            UpstreamUnavailableError: a server that it names could not be asked for its tools.
         """
         found = await examine(source, library=self.library, limits=self.limits)
-        program = found.program
-        if program.errors:
-            return program, None
-        permissions = permissions_of(
-            program.structure, found.callees, found.catalog, self.permissions
-        )
-        plan = plan_of(
-            program.structure,
-            source_hash=program.source_hash(),
-            arguments=bind(program, args)[0],
-            tools=permissions,
+        for server, reason in found.unavailable.items():
+            raise UpstreamUnavailableError(server, reason)
+        return foresee(
+            found.program,
+            args,
+            catalog=found.catalog,
             callees=found.callees,
+            judge=self.permissions,
         )
-        return program, plan
 
     async def _execute(self, request: ExecuteRequest, asked: _Asked) -> ExecuteResponse:
         if request.code is not None or request.dag is not None:

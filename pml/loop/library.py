@@ -16,6 +16,7 @@ from pml.analysis.parameters import input_schema
 from pml.discovery.index import Entry, Index
 from pml.domain.capability import CAPABILITY_SERVER, Capability, Lifecycle, PastIntent
 from pml.domain.discovery import Discovered, Found
+from pml.domain.nearest import nearest
 from pml.domain.structure import CapabilityCall, StaticStructure
 from pml.domain.tools import Catalog, Tool
 from pml.errors import UpstreamUnavailableError
@@ -262,6 +263,15 @@ class Library:
         """
         wanted = tuple(names)
         return await self._store.capabilities.named(wanted) if wanted else {}
+
+    async def alike(self, names: Iterable[str]) -> Mapping[str, Capability]:
+        """Capabilities whose names look like these.
+
+        Raises:
+            StoreError: the database is lost.
+        """
+        known = [card.name for card in self._capability_cards.values()]
+        return await self.named({near for name in names for near in nearest(name, known)})
 
     async def callees(self, capability_ids: Iterable[str]) -> dict[str, Capability]:
         """The capabilities, and those that they call, by id.

@@ -258,6 +258,10 @@ async def examine(source: str, *, library: Library, limits: Limits) -> Examined:
             listed = await library.listed(servers, again=True)
             catalog = with_capabilities({**library.names, **listed.tools}, by_name)
             understood = await asyncio.to_thread(understand, reading, catalog)
+        if any(d.code == "unknown-capability" for d in understood.errors):  # say which there are
+            alike = await library.alike(named.capabilities)
+            offered = with_capabilities({**library.names, **listed.tools}, {**alike, **by_name})
+            understood = await asyncio.to_thread(understand, reading, offered)
         known.put_program(understood, catalog, source=source)
         program = understood
     return Examined(

@@ -1,6 +1,7 @@
 """One plan says all that a program may do, and no more than is known (HIL-2)."""
 
 import json
+from unicodedata import category
 
 import msgspec
 from hypothesis import given
@@ -119,18 +120,40 @@ def test_a_plan_survives_the_wire() -> None:
 
 def test_the_text_names_every_tool_call_and_open_question() -> None:
     found = plan(ONE_OF_EACH)
-    text = plan_text(found, width=80)
-    words = " ".join(text.split())
+    text = plan_text(found)
+    words = " ".join(text.replace("       | ", "").split())
     for tool in found.tools:
-        assert f"{tool.tool}: " in text
+        assert f"{tool.tool}: ".replace('"', '\\"') in text
     for each in found.program.calls:
-        assert f"  {each.id} {each.tool} (line {each.line})" in text
+        assert f"  {each.id} {each.tool} (line {each.line})".replace('"', '\\"') in text
     for unknown in found.program.unknown:
         assert " ".join(unknown.message.split()) in words
 
 
-@given(st.text(st.characters(categories=["Cc", "Cf", "Lo", "Zs"])))
+@given(st.text())
+def test_a_value_stands_in_the_text_exactly_as_json(value: str) -> None:
+    lines = plan_text(plan("await mcp.fs.read({ path: args.path });", path=value)).split("\n")
+    (shown,) = (line for line in lines if line.startswith("     path = "))
+    assert json.loads(shown.removeprefix("     path = ")) == value
+
+
+def test_a_name_cannot_pass_for_another_argument() -> None:
+    text = plan_text(plan('await mcp.s.a({ "x = 5, y": 3, "": 7, "x\\n     y": 1 });'))
+    assert '     "x = 5, y" = 3\n     "" = 7\n     "x\\n     y" = 1' in text
+
+
+def test_a_comment_in_the_code_swallows_nothing() -> None:
+    text = plan_text(plan('await mcp.s.a({ x: args.a // trusted\n + "@evil.com" });'))
+    assert '     x = args.a // trusted\n       | + "@evil.com" (from args.a)' in text
+
+
+def test_the_label_of_a_case_cannot_pass_for_the_default() -> None:
+    found = plan('switch (args.k) { case "none of the cases": await mcp.s.a(); }')
+    assert 'if d1: args.k matches the case "none of the cases"' in plan_text(found)
+
+
+@given(st.text(st.characters(categories=["Cc", "Cf", "Zl", "Zp"])))
 def test_no_value_hides_or_turns_the_text(value: str) -> None:
     text = plan_text(plan("await mcp.fs.read({ path: args.path });", path=value))
-    unseen = set("\u202e\u2066\u200b\u061c\ufeff\x1b\x07")
-    assert not unseen & set(text)
+    allowed = {"\n", "\u200c", "\u200d"}
+    assert all(category(each) not in {"Cc", "Cf", "Zl", "Zp"} or each in allowed for each in text)

@@ -123,7 +123,7 @@ def test_a_plan_is_shown_with_the_permissions_in_force_and_nothing_runs(
 
     assert done.returncode == ExitCode.OK
     assert "fixture:write: write, full, needs approval" in done.stdout
-    assert "if args.loud is true" in done.stdout
+    assert "if d1: args.loud is true" in done.stdout
     assert 'text = "x"' in done.stdout
     assert calls(workspace) == 0
 
