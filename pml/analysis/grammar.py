@@ -1,5 +1,7 @@
 """The grammar of TypeScript, and what becomes of each kind of its nodes in a light tree."""
 
+from sys import intern
+
 import tree_sitter_typescript
 from tree_sitter import Language
 
@@ -26,14 +28,9 @@ _TYPES = frozenset(
     }
 )
 TYPE_SUFFIXED = frozenset({"as_expression", "satisfies_expression"})
-KEPT_TOKENS = {
-    ("switch_case", ":"): "colon",
-    ("switch_default", ":"): "colon",
-    ("member_expression", "."): "dot",
-    ("subscript_expression", "["): "bracket",
-}
-"""Punctuation whose place splicing needs, by the node that it stands in."""
+_NOTED = frozenset({"html_comment", "type_arguments"})
 _PLACED = frozenset(":.[")
+"""Punctuation whose place splicing needs."""
 _PUNCTUATION = frozenset("(){}];'\"`") | {"=>", "${", "/"}
 _LEAVES = frozenset(
     {"identifier", "property_identifier", "number", "string", "true", "false", "null", "this"}
@@ -41,12 +38,14 @@ _LEAVES = frozenset(
     | {"undefined", "statement_identifier", "type_identifier", "private_property_identifier"}
 )
 """Of these the text says all; what is inside a string is not looked at one by one."""
+_LOOKED_AT = frozenset({"binary_expression", "non_null_expression"})
+"""Kinds that may not be what they seem."""
 
-
-COPY, LEAF, DROP, NOTE, COMMA, TOKEN, PLACE = range(7)
-"""What copying does with a node, by its kind: copy it and go into it, copy it, leave it out, leave
-it out and remember where it was, count it, remember it as an operator or keyword, remember where it
-stands.  Plain numbers: an enumeration costs a tenth of the copy."""
+COPY, LOOK, LEAF, DROP, PLACE, COMMA, TOKEN, NOTE = range(8)
+"""What copying does with a node, by its kind: copy it and go into it, the same if it is what it
+seems, copy it, leave it out, remember where it stands, count it, remember it as an operator or
+keyword, leave it out and remember where it was.  Plain numbers: an enumeration costs a tenth of
+the copy."""
 
 
 def _action(kind: str, *, is_named: bool, with_types: bool) -> int:
@@ -56,18 +55,18 @@ def _action(kind: str, *, is_named: bool, with_types: bool) -> int:
         if kind in _PLACED:
             return PLACE
         return DROP if kind in _PUNCTUATION else TOKEN
-    if kind in _COMMENTS:
-        return NOTE if kind == "html_comment" else DROP
-    if kind in _TYPES and not with_types:
-        return NOTE if kind == "type_arguments" else DROP
-    return LEAF if kind in _LEAVES else COPY
+    if kind in _COMMENTS or (kind in _TYPES and not with_types):
+        return NOTE if kind in _NOTED else DROP
+    if kind in _LEAVES:
+        return LEAF
+    return LOOK if kind in _LOOKED_AT else COPY
 
 
 def _actions(*, with_types: bool) -> dict[int, tuple[int, str]]:
     """Decided once per kind: kinds are numbers, and of names there are few."""
     found = {_ERROR: (COPY, "ERROR")}
     for number in range(LANGUAGE.node_kind_count):
-        kind = LANGUAGE.node_kind_for_id(number) or ""
+        kind = intern(LANGUAGE.node_kind_for_id(number) or "")
         is_named = LANGUAGE.node_kind_is_named(number)
         found[number] = (_action(kind, is_named=is_named, with_types=with_types), kind)
     return found
@@ -76,14 +75,17 @@ def _actions(*, with_types: bool) -> dict[int, tuple[int, str]]:
 _ERROR = 0xFFFF
 """tree-sitter's number for what does not parse."""
 ACTIONS = {with_types: _actions(with_types=with_types) for with_types in (False, True)}
+FIELDS = {
+    number: intern(LANGUAGE.field_name_for_id(number) or "")
+    for number in range(1, LANGUAGE.field_count + 1)
+}
+"""Names of fields by their number: each the same text every time, so that it is found at once."""
 BINARY = LANGUAGE.id_for_node_kind("binary_expression", True)  # of a C function
 LONG_CHAIN = 64
 """Operators in a row from which on `a + b + c` is one node: it is nested to the left, so a sum
 of a thousand terms would be a thousand levels deep."""
 IN_CHAIN = frozenset("+-*/%|&^")
 """Operators that evaluate both sides, and group from the left."""
-LOOKED_AT = frozenset({"binary_expression", "non_null_expression"})
-"""Kinds that may not be what they seem."""
 OPERATIONS = frozenset(
     {"binary_expression", "unary_expression", "await_expression", "update_expression"}
 )

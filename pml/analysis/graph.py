@@ -6,14 +6,14 @@ and meets again where it is awaited, so a point may have several predecessors th
 """
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import NamedTuple
 
 from pml.analysis.calls import Site
+from pml.analysis.kinds import Identified
 from pml.analysis.syntax import Syntax
 
 
-class Way(Enum):
+class Way(Identified):
     """Why control goes from one point to another."""
 
     NEXT = "next"
@@ -25,7 +25,7 @@ class Way(Enum):
     BACK = "to what has run before"
 
 
-class Role(Enum):
+class Role(Identified):
     """What kind of node a point is; the letter of its id."""
 
     TASK = "n"
@@ -35,7 +35,7 @@ class Role(Enum):
     LOOP = "l"
 
 
-class Form(Enum):
+class Form(Identified):
     """The syntax that makes a node; decides what is spliced in."""
 
     CALL = "call"

@@ -7,20 +7,19 @@ agrees, so that no way around goes unnoticed.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from pml.analysis.constants import TAKING_ELEMENTS, Constants
 from pml.analysis.functions import Functions, arguments_of, method_of
 from pml.analysis.globals import CAPABILITIES, MCP
+from pml.analysis.kinds import Identified
 from pml.analysis.scope import Binding, Into, Path, Scopes, Step, parameters
 from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, function_of, wrapped
 from pml.domain.capability import CAPABILITY_SERVER
 from pml.domain.structure import ANY_TOOL
 
 
-class Kind(Enum):
+class Kind(Identified):
     """What a handle is good for; a step into the first three leads to the next."""
 
     ROOT = "mcp"
@@ -38,8 +37,7 @@ _NEXT = {
 CALLABLE = frozenset({Kind.TOOL, Kind.CAPABILITY})
 
 
-@dataclass(frozen=True, slots=True)
-class Handle:
+class Handle(NamedTuple):
     """What an expression stands for on the way from ``mcp`` to a tool; None is unknown."""
 
     kind: Kind

@@ -38,12 +38,44 @@ class Violation:
     """False for formats, which servers read in their own way."""
 
 
+_VALIDATORS = 2_000
+"""Of tools that programs use: making one takes as long as parsing ten lines."""
+
+
+class _Validators:
+    """The validators of tools that are called again and again, each made once.
+
+    Tools are told apart by identity, as in `pml.analysis.fields.mapping.Sides`.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Tool, Any]] = {}
+
+    def of(self, tool: Tool) -> Any:  # noqa: ANN401  # the library has a class per draft
+        """None where the schema is unusable; that the tool is kept keeps its number its own."""
+        found = self._known.get(id(tool))
+        if found is None or found[0] is not tool:
+            while len(self._known) >= _VALIDATORS:
+                self._known.pop(next(iter(self._known)), None)
+            found = self._known[id(tool)] = tool, _validator(tool)
+        return found[1]
+
+
+_MADE = _Validators()
+
+
+def _validator(tool: Tool) -> Any:  # noqa: ANN401
+    try:
+        return jsonschema_rs.validator_for(tool.input_schema, offline=True, validate_formats=True)
+    except (ValueError, jsonschema_rs.ReferencingError):
+        return None  # the server's schema is unusable: the server itself will judge
+
+
 class Judge:
-    """Judges calls; reads the schema of a tool once."""
+    """Judges the calls of one source."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._validators: dict[str, Any] = {}
 
     def violations(
         self, tool: Tool, written: list[Syntax], known: Mapping[str, Argument]
@@ -62,7 +94,7 @@ class Judge:
             yield from islice(self._judged(tool, given), _VIOLATIONS)
 
     def _judged(self, tool: Tool, given: Partial) -> Iterator[Violation]:
-        validator = self._validator(tool)
+        validator = _MADE.of(tool)
         if validator is None:
             return
         for error in validator.iter_errors(given.value):
@@ -77,17 +109,6 @@ class Judge:
                 yield from _unexpected(tool, place, error)
             elif name in _OF_WHAT_IS_WRITTEN or place not in given.touched:
                 yield _wrong(tool, place, error)
-
-    def _validator(self, tool: Tool) -> Any:  # noqa: ANN401  # the library has a class per draft
-        if tool.id not in self._validators:
-            try:
-                made = jsonschema_rs.validator_for(
-                    tool.input_schema, offline=True, validate_formats=True
-                )
-            except (ValueError, jsonschema_rs.ReferencingError):
-                made = None  # the server's schema is unusable: the server itself will judge
-            self._validators[tool.id] = made
-        return self._validators[tool.id]
 
 
 def _missing(tool: Tool, place: Path, error: jsonschema_rs.ValidationError) -> Violation:

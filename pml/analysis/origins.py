@@ -7,7 +7,6 @@ be then.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import ClassVar
 
 from pml.analysis.calls import Calls
@@ -113,7 +112,7 @@ class Tracer:
         definitions = self._reaching.reaching(binding, node)
         found = once(
             [
-                replace(o, text=text) if o.exact else o
+                Origin(o.kind, o.name, o.site, text, True, o.path) if o.exact else o
                 for definition in definitions[:FAN]
                 for o in self._define(definition, path)
             ]

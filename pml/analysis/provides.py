@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from pml.analysis.calls import Site
-from pml.analysis.fields.mapping import Sides, provided
+from pml.analysis.fields.mapping import Sides
 from pml.analysis.graph import Graph, Point, Role, Way
 from pml.analysis.schemas import coverage, properties
 from pml.domain.structure import SPREAD, Coverage, Edge, EdgeType, Evidence
@@ -81,7 +81,7 @@ class _Matches:
         first, second = self._catalog.find(producer), self._catalog.find(consumer)
         if first is None or second is None:
             return None
-        return provided(_SIDES.of(first), _SIDES.of(second))
+        return _SIDES.provided(first, second)
 
 
 _SIDES = Sides(2_000)

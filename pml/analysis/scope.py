@@ -6,13 +6,13 @@ into it, so that later passes can follow a value from where it is used to where 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum
 
+from pml.analysis.kinds import Identified
 from pml.analysis.literals import key_name
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax, bare
 
 
-class Into(Enum):
+class Into(Identified):
     """Steps of a path into a value that are neither a property name nor an index."""
 
     ELEMENT = "some element"

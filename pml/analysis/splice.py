@@ -173,8 +173,8 @@ class _Splicer:
 
     def _brackets(self, member: Syntax, key: str) -> None:
         """``.name`` becomes ``[key]``, and ``?.name`` becomes ``?.[key]``."""
-        if "dot" in member.fields:
-            self.splices.replace(member["dot"].start, member["dot"].end, "")
+        if member.mark >= 0:
+            self.splices.replace(member.mark, member.mark + 1, "")
         self.splices.replace(member["property"].start, member["property"].end, f"[{key}]")
 
     def _uncertain(self, site: Site, member: Syntax, name: str) -> None:
@@ -192,10 +192,10 @@ class _Splicer:
         if member.kind == "member_expression":
             key = member["property"]
             text = json.dumps(key_name(self._source, key) or "")
-            self.splices.replace(member["dot"].start, member["dot"].end, ",")
+            self.splices.replace(member.mark, member.mark + 1, ",")
             self.splices.replace(key.start, key.end, f" {text})")
         else:
-            self.splices.replace(member["bracket"].start, member["bracket"].end, ", (")
+            self.splices.replace(member.mark, member.mark + 1, ", (")
             self.splices.replace(member.end - 1, member.end, "))")
 
     # Decisions
@@ -260,7 +260,7 @@ class _Splicer:
         body = node["body"]
         for clause in body.children:
             outcome = _quoted(clause_outcome(self._source, clause))
-            place = clause["colon"].end
+            place = clause.mark + 1
             self.splices.replace(place, place, f" {SHIM}.took({name}, {outcome});")
         if not any(clause.kind == "switch_default" for clause in body.children):
             end_of_clause = ";" if body.children else ""

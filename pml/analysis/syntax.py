@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from msgspec import Struct
 from tree_sitter import Node, Parser, Tree
 
 from pml.analysis.escapes import unescape
@@ -17,12 +18,12 @@ from pml.analysis.grammar import (
     BINARY,
     COMMA,
     DROP,
+    FIELDS,
     IN_CHAIN,
-    KEPT_TOKENS,
     LANGUAGE,
     LEAF,
     LONG_CHAIN,
-    LOOKED_AT,
+    LOOK,
     NOTE,
     OPERATIONS,
     PLACE,
@@ -52,37 +53,25 @@ LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_s
 MEMBERS = frozenset({"member_expression", "subscript_expression"})
 
 
-class Syntax:
+class Syntax(Struct, eq=False):
     """One node.  ``start`` and ``end`` are byte offsets; ``tokens`` the operators and keywords.
 
     Invariant: children lie inside their parent, in source order, and do not overlap.
+    (A struct because a source has thousands, and these are made in half the time.)
     """
 
-    __slots__ = (
-        "children",
-        "commas",
-        "end",
-        "fields",
-        "index",
-        "kind",
-        "parent",
-        "start",
-        "tokens",
-    )
-
-    def __init__(
-        self, kind: str, start: int, end: int, parent: "Syntax | None", children: "list[Syntax]"
-    ) -> None:
-        self.kind = kind
-        self.start = start
-        self.end = end
-        self.parent = parent
-        self.children = children
-        self.fields = _NO_FIELDS
-        self.tokens: tuple[str, ...] = ()
-        self.commas = 0
-        self.index = 0 if parent is None else parent.commas
-        """Commas before the node in its parent: its place in an array, holes counted."""
+    kind: str
+    start: int
+    end: int
+    parent: "Syntax | None"
+    children: "list[Syntax]"
+    fields: "dict[str, Syntax]"
+    index: int = 0
+    """Commas before the node in its parent: its place in an array, holes counted."""
+    commas: int = 0
+    mark: int = -1
+    """Where the last ``:``, ``.`` or ``[`` of its own stands."""
+    tokens: tuple[str, ...] = ()
 
     def __getitem__(self, field: str) -> "Syntax":
         return self.fields[field]
@@ -124,6 +113,9 @@ class Source:
         self._suffixed = frozenset[str]() if with_types else TYPE_SUFFIXED
         self.data = text.encode("utf-8", "surrogatepass")
         self.lines = Lines(self.data)
+        self._ascii = text if self.data.isascii() else None
+        """The source where an offset in bytes is one in characters: slices need no decoding."""
+        self._is_plain = b"\\" not in self.data
         self._parsed = _LONE_RETURN.sub(b"\n", self.data)
         """What the parser is given: for it a carriage return alone ends no line."""
         self._read(self._parsed)
@@ -139,11 +131,13 @@ class Source:
 
     def text(self, node: Syntax) -> str:
         """The node's source text."""
+        if self._ascii is not None:
+            return self._ascii[node.start : node.end]
         return self.data[node.start : node.end].decode("utf-8", "replace")
 
     def name(self, node: Syntax) -> str:
         """The name that an identifier spells, escapes resolved."""
-        return unescape(self.text(node))
+        return self.text(node) if self._is_plain else unescape(self.text(node))
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column (in characters), counted from 1."""
@@ -171,7 +165,7 @@ class Source:
         """Of long chains that are being copied."""
         self.root = self._copy()
         if self.too_deep is not None:  # and half a tree is none
-            self.root = Syntax("program", 0, len(self.data), None, [])
+            self.root = Syntax("program", 0, len(self.data), None, [], _NO_FIELDS)
             self.by_kind = defaultdict(list, {"program": [self.root]})
 
     def _read_without_types(self) -> None:
@@ -199,7 +193,7 @@ class Source:
         """
         cursor = self.tree.walk()
         actions, by_kind, suffixed = self._actions, self.by_kind, self._suffixed
-        root = parent = Syntax("program", 0, len(self.data), None, [])
+        root = parent = Syntax("program", 0, len(self.data), None, [], _NO_FIELDS)
         by_kind["program"].append(root)
         parents = [root]
         levels = 1
@@ -209,24 +203,28 @@ class Source:
             assert node is not None
             do, kind = actions[node.kind_id]
             if do > LEAF:
-                if do is not DROP:
+                if do is PLACE:
+                    parent.mark = node.start_byte
+                elif do is not DROP:
                     self._note(do, kind, node, parent)
-            elif not suffixed or not parent.children or parent.kind not in suffixed:
+            elif parent.kind not in suffixed or not parent.children:
                 inside = _NO_CHILDREN if do is LEAF else []
-                copied = Syntax(kind, node.start_byte, node.end_byte, parent, inside)
+                copied = Syntax(
+                    kind, node.start_byte, node.end_byte, parent, inside, _NO_FIELDS, parent.commas
+                )
                 parent.children.append(copied)
                 by_kind[kind].append(copied)
-                field = cursor.field_name
+                field = cursor.field_id
                 if field is not None:
                     if parent.fields is _NO_FIELDS:
-                        parent.fields = {field: copied}
-                    elif field not in parent.fields:
-                        parent.fields[field] = copied
+                        parent.fields = {FIELDS[field]: copied}
+                    else:
+                        parent.fields.setdefault(FIELDS[field], copied)
                 if do is not LEAF:
                     if levels >= MAX_DEPTH:
                         self.too_deep = copied
                         return root
-                    chain = self._chain_length(node, copied) if kind in LOOKED_AT else 1
+                    chain = self._chain_length(node, copied) if do is LOOK else 1
                     if cursor.goto_first_child():
                         levels += 1
                         parents.append(copied)
@@ -248,20 +246,15 @@ class Source:
 
     def _note(self, do: int, kind: str, node: Node, parent: Syntax) -> None:
         """What is no node of its own."""
-        if do is TOKEN:
+        if do is COMMA:
+            parent.commas += 1
+        elif do is TOKEN:
             if parent in self._operators:
                 self._operators[parent].append(kind)
             elif parent.kind != "ERROR":  # which may hold any number of them, and is not looked at
                 parent.tokens += (kind,)
-        elif do is COMMA:
-            parent.commas += 1
-        elif do is PLACE:
-            field = KEPT_TOKENS.get((parent.kind, kind))
-            if field is not None:
-                token = Syntax(kind, node.start_byte, node.end_byte, parent, _NO_CHILDREN)
-                parent.fields = {**parent.fields, field: token}
         elif do is NOTE:
-            noted = Syntax(kind, node.start_byte, node.end_byte, parent, _NO_CHILDREN)
+            noted = Syntax(kind, node.start_byte, node.end_byte, parent, _NO_CHILDREN, _NO_FIELDS)
             self.by_kind[kind].append(noted)
             if _in_call(noted) and parent.children[0].kind in OPERATIONS:
                 self._misread.append(range(noted.start, noted.end))

@@ -1,17 +1,17 @@
 """What a trace of a value says: the things that it is made of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from typing import NamedTuple
 
 from pml.analysis.calls import Site
+from pml.analysis.kinds import Identified
 from pml.analysis.scope import Into, Path
 
 _MOST = 12
 """Things that one value is said to be made of here; `pml.analysis.taint` knows all."""
 
 
-class From(Enum):
+class From(Identified):
     """What a value comes from."""
 
     CALL = "the result of a call"
@@ -20,8 +20,7 @@ class From(Enum):
     UNSEEN = "more than can be followed"
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """One thing that a value is made of; ``text`` is the expression that reads it.
 
     ``path`` leads to the part of a result that is read, or into which the read goes.
@@ -61,4 +60,6 @@ def once(origins: Sequence[Origin]) -> Origins:
 
 def inexact(origins: Sequence[Origin]) -> Origins:
     """The same things, with more than access between them and the value."""
-    return once([replace(o, exact=False) if o.exact else o for o in origins])
+    return once(
+        [Origin(o.kind, o.name, o.site, o.text, False, o.path) if o.exact else o for o in origins]
+    )

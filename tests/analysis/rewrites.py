@@ -165,9 +165,9 @@ def subscript(text: str, dice: Dice) -> str:
     for node in some(one.source.of_kinds("member_expression"), dice):
         key, optional = node["property"], node.get("optional_chain")
         if key.kind == "property_identifier":
-            start = node["dot"] if optional is None else optional
+            start = node.mark if optional is None else optional.start
             name = json.dumps(one.source.name(key))
-            one.replace(start.start, key.end, f"[{name}]" if optional is None else f"?.[{name}]")
+            one.replace(start, key.end, f"[{name}]" if optional is None else f"?.[{name}]")
     return one.done()
 
 
@@ -511,9 +511,9 @@ def swap_branches(text: str, dice: Dice) -> str:
 def optional(text: str, dice: Dice) -> str:
     one = Parsed(text)
     members = one.source.of_kinds("member_expression")
-    node = _one([m for m in members if "dot" in m.fields and m not in one.inputs.places], dice)
+    node = _one([m for m in members if m.mark >= 0 and m not in one.inputs.places], dice)
     if node is not None:
-        one.put(node["dot"], "?.")
+        one.replace(node.mark, node.mark + 1, "?.")
     return one.done()
 
 

@@ -40,6 +40,7 @@ class Sides:
     def __init__(self, most: int) -> None:
         self._most = most
         self._known: dict[int, Side] = {}
+        self._covered: dict[tuple[Side, Side], Coverage | None] = {}
 
     def of(self, tool: Tool) -> Side:
         """The side of a tool; that it keeps the tool alive keeps the tool's number its own."""
@@ -49,6 +50,15 @@ class Sides:
                 self._known.pop(next(iter(self._known)), None)
             found = self._known[id(tool)] = Side(tool)
         return found
+
+    def provided(self, provider: Tool, consumer: Tool) -> Coverage | None:
+        """What `provided` says of two tools."""
+        pair = self.of(provider), self.of(consumer)
+        if pair not in self._covered:
+            while len(self._covered) >= self._most:
+                self._covered.pop(next(iter(self._covered)), None)
+            self._covered[pair] = provided(*pair)
+        return self._covered[pair]
 
 
 def provides(provider: Side, consumer: Side) -> ProvidesEdge | None:
