@@ -209,7 +209,8 @@ def _analyse(names: _Names, text: str, catalog: Catalog) -> Program:
     structure = StaticStructure(
         nodes=tuple(_node(point, given, catalog) for point in drawn.points),
         edges=(*drawn.edges, *provided),
-        complete=calls.complete and not arguments.cut,
+        complete=calls.complete,
+        flows_complete=not arguments.cut,
         parameters=read_inputs.names,
         variables=read_inputs.variables,
         layers=drawn.layers,

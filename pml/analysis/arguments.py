@@ -61,6 +61,8 @@ class Arguments:
         self._keeping = Keeping(scopes)
         self._left = _FLOWS + _FLOWS_PER_CALL * len(ids)
         self._least = _FLOWS_PER_CALL
+        self._rewritten = b"toJSON" in source.data
+        """Whether the program may decide what is sent in place of a value."""
         self.cut = False
         """Whether more flows than is listed."""
         self.flows: dict[Site, dict[str, set[str]]] = {}
@@ -79,9 +81,26 @@ class Arguments:
                 self._noted(site, SPREAD, "", expression, self._tracer.trace(expression))
                 continue
             argument = self._argument(site, name, expression)
-            known = found.get(name)
-            found[name] = argument if known is None or name != SPREAD else _joined(known, argument)
-        return found
+            before = found.get(name)
+            if name == SPREAD:
+                found = {known: self._or(known, a, site) for known, a in found.items()}
+                argument = argument if before is None else _joined(before, argument)
+            found[name] = argument
+        return {n: self._or(n, a, site) for n, a in found.items()} if self._rewritten else found
+
+    def _or(self, name: str, argument: Argument, site: Site) -> Argument:
+        """An argument in whose place something else may be sent."""
+        if name == SPREAD or isinstance(argument, Computed):
+            return argument
+        inputs: tuple[Reference | Parameter, ...] = ()
+        if not isinstance(argument, Literal):
+            inputs = (argument,)
+        elif argument.parameter_name is not None:
+            inputs = (Parameter(parameter_name=argument.parameter_name),)
+        member = _joined_path((name,))
+        text = self._source.text(site.arguments[0])
+        dot = "" if member.startswith("[") else "."
+        return Computed(expression=f"({text}){dot}{member}", inputs=inputs)
 
     def told(self, edges: Iterable[Edge]) -> list[Edge]:
         """The edges with the parts that flow along them, where these can be told."""
@@ -121,6 +140,9 @@ class Arguments:
             for name, value, _is_key in _members(self._source, node):
                 inner = place if name == SPREAD else _joined_path((name,), place)
                 yield from self._leaves(value, inner)
+        elif node.kind == "pair":
+            yield place, node["key"]
+            yield from self._leaves(node["value"], place)
         elif node.kind == "array" and not any(map(_is_spread, node.children)):
             for child in node.children:
                 yield from self._leaves(child, _joined_path((child.index,), place))
@@ -198,8 +220,8 @@ class Arguments:
         binding = self._scopes.binding(node)
         if binding is None or binding.kind == "parameter" or len(binding.definitions) != 1:
             return NOT_LITERAL
-        if not self._keeping.keeps(binding):
-            return NOT_LITERAL  # `n++`
+        if not self._keeping.keeps(binding) or not self._tracer.is_certain(binding, node):
+            return NOT_LITERAL  # `n++`, or not set yet
         definition = binding.definitions[0]
         value = literal(self._source, definition.value)
         scalar = not definition.path and not isinstance(value, dict | list)
@@ -233,12 +255,18 @@ def _members(source: Source, node: Syntax) -> Iterator[tuple[str, Syntax, bool]]
         value = child
         if child.kind == "pair":
             name, value = key_name(source, child["key"]), child["value"]
-            if name is None or name == "__proto__":
-                yield SPREAD, child["key"], True
+            if name == "__proto__" and child["key"].kind != "computed_property_name":
+                yield SPREAD, value, True  # it is not sent, but may decide what is
+                continue
+            if name is None:
+                value = child
         elif child.kind == "shorthand_property_identifier":
             name = source.name(child)
         elif _is_spread(child):
             value = child.children[0]
+            if bare(value).kind == "object":
+                yield from _members(source, bare(value))
+                continue
         elif child.kind == "method_definition":
             name = key_name(source, child["name"])
         yield SPREAD if name is None else name, value, False

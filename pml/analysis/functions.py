@@ -1,5 +1,7 @@
 """Which function a call runs, and what its parameters then hold."""
 
+from collections import Counter
+
 from pml.analysis.literals import string_value
 from pml.analysis.scope import Binding, Definition, Into, Path, Scopes, parameters, pattern_names
 from pml.analysis.syntax import FUNCTIONS, Source, Syntax, bare, wrapped
@@ -59,6 +61,7 @@ class Functions:
         self._source = source
         self._scopes = scopes
         self._returns: dict[Syntax, list[Syntax]] = {}
+        self._calls: Counter[Syntax] = Counter()
         for call in source.of_kinds("call_expression"):
             self._link(call)
         for node in source.of_kinds("return_statement"):
@@ -93,6 +96,10 @@ class Functions:
             return False
         return all(_is_called(wrapped(use)) for use in binding.uses)
 
+    def calls(self, function: Syntax) -> int:
+        """How many calls certainly run the function."""
+        return self._calls[function]
+
     def returned(self, function: Syntax) -> list[Syntax]:
         """The expressions whose value the function may return."""
         body = function.get("body")
@@ -113,6 +120,7 @@ class Functions:
         arguments = arguments_of(call)
         helper = self.called(call)
         if helper is not None:
+            self._calls[helper] += 1
             for place, pattern in parameters(helper):
                 self._pass(pattern, place, arguments, call)
             return

@@ -15,7 +15,7 @@ from pml.analysis.globals import ARGS, RESERVED, STANDARD
 from pml.analysis.literals import key_name
 from pml.analysis.parallel import COMBINATORS
 from pml.analysis.reaching import FAN, Reaching
-from pml.analysis.scope import Definition, Into, Path, Scopes
+from pml.analysis.scope import Binding, Definition, Into, Path, Scopes
 from pml.analysis.shared import Shared
 from pml.analysis.standard import (
     CALLING,
@@ -63,6 +63,10 @@ class Tracer:
         definitions = [d for b in bindings for d in b.definitions]
         for definition in sorted(definitions, key=lambda d: d.at.end):
             self._define(definition, ())
+
+    def is_certain(self, binding: Binding, use: Syntax) -> bool:
+        """Whether the variable certainly has the value of its only definition there."""
+        return self._reaching.is_certain(binding, use)
 
     def trace(self, expression: Syntax) -> Origins:
         """What the expression is made of, each thing once, in order of appearance."""
@@ -119,22 +123,24 @@ class Tracer:
         )
         if len(definitions) > FAN or self._reaching.is_hidden(binding):
             return inexact((*found, UNSEEN))
-        return found if len(definitions) == 1 else inexact(found)
+        certain = len(definitions) == 1 and self._reaching.is_certain(binding, node)
+        return found if certain else inexact(found)
 
     def _free(self, name: str, path: Path, text: str) -> Origins:
-        changed = self.shared.free
         first = f"{name}.{path[0]}" if path and name == ARGS else name
-        seen = (UNSEEN,) if name in changed or first in changed else ()
+        names = {name, first}
+        seen = (UNSEEN,) if names & self.shared.changed.free else ()
+        is_kept = not (seen or names & self.shared.counted.free)
         if name in UNTRACEABLE:
             return (UNSEEN,)
         if name == ARGS and path and isinstance(path[0], str):
-            exact = len(path) == 1 and not seen
+            exact = len(path) == 1 and is_kept
             return (Origin(From.INPUT, path[0], None, text, exact), *seen)
         if name == ARGS:
             return (Origin(From.ALL_INPUTS, name, None, text, exact=False), *seen)
         if name in STANDARD:
             return seen
-        return (Origin(From.INPUT, name, None, text, exact=not path and not seen), *seen)
+        return (Origin(From.INPUT, name, None, text, exact=not path and is_kept), *seen)
 
     def _define(self, definition: Definition, path: Path) -> Origins:
         key = (definition, path)

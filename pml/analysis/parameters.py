@@ -107,8 +107,10 @@ def bind(
 
     A parameter that the code copes without (``args.x ?? 1``, a default, a check) may be
     missing.  Arguments that the code does not name are passed on only if it uses ``args`` as
-    a whole; otherwise each is a warning.
+    a whole; otherwise each is a warning.  Nothing is bound to a program with errors.
     """
+    if program.errors:
+        return {}, ()
     source = Source(program.source)
     scopes = Scopes(source)
     read = inputs(source, scopes)

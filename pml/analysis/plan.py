@@ -245,6 +245,9 @@ def _unknown(structure: StaticStructure, calls: Iterable[PlannedCall]) -> Iterab
     if not structure.complete and not untold:
         message = "a server goes where it cannot be followed: any of its tools may be called"
         yield Unknown(kind=UnknownKind.TOOL, message=message)
+    if not structure.flows_complete:
+        message = "more results flow into arguments than are listed: any earlier one may"
+        yield Unknown(kind=UnknownKind.FLOW, message=message)
     for call in calls:
         for name, argument in call.arguments.items():
             if argument.value is msgspec.UNSET:

@@ -27,6 +27,7 @@ _KINDS = {
     UnknownKind.NAMES: "names",
     UnknownKind.BRANCH: "which branch",
     UnknownKind.TIMES: "how often",
+    UnknownKind.FLOW: "flows",
 }
 _PLAIN = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _LINE_END = re.compile("\r\n|[\n\r\u2028\u2029]")

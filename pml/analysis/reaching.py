@@ -65,7 +65,7 @@ class Reaching:
 
     def is_hidden(self, binding: Binding) -> bool:
         """Whether the variable may hold more than its definitions say."""
-        if binding in self._shared.changed or binding.kind == "catch":
+        if binding in self._shared.changed.variables or binding.kind == "catch":
             return True
         declared = binding.node.parent
         if declared is not None and declared.kind in CLASSES:
@@ -75,6 +75,19 @@ class Reaching:
         if binding not in self._handed:
             self._handed[binding] = self._is_known_parameter(binding)
         return not self._handed[binding]
+
+    def is_certain(self, binding: Binding, use: Syntax) -> bool:
+        """Whether the variable certainly has the value of its only definition there."""
+        if binding in self._shared.counted.variables:
+            return False
+        definition = binding.definitions[0]
+        if binding.kind == "parameter":
+            return self._functions.calls(binding.scope) <= len(binding.definitions)
+        at_once = definition.at is binding.node.parent or definition.at.covers(binding.node)
+        if binding.kind in {"function", "loop", "catch"} or (binding.kind == "lexical" and at_once):
+            return True  # before that it cannot be read
+        same = function_of(definition.at) is function_of(use)
+        return same and definition.at.end <= use.start and _always_runs_before(definition.at, use)
 
     def _is_known_parameter(self, binding: Binding) -> bool:
         """Whether all that the parameter gets is among its definitions."""

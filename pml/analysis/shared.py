@@ -8,16 +8,18 @@ followed.  The answer is coarse: every variable from which such an object may co
 from collections.abc import Iterator
 
 from pml.analysis.calls import Calls
+from pml.analysis.changes import Changes
 from pml.analysis.functions import Functions, arguments_of, method_of
-from pml.analysis.globals import ARGS, RESERVED, STANDARD
+from pml.analysis.globals import RESERVED, STANDARD
 from pml.analysis.literals import key_name
-from pml.analysis.scope import Binding, Path, Scopes, pattern_names
+from pml.analysis.scope import Scopes, pattern_names
 from pml.analysis.standard import ADDING, CALLING, CHANGING, PURE, REORDERING, UNTRACEABLE
-from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, wrapped
+from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare
 
-_NAMES = frozenset({"identifier", "shorthand_property_identifier"})
 _PATTERNS = frozenset({"object_pattern", "array_pattern"})
 _ASSIGNING = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
+_CALLING_BACK = frozenset({"stringify", "parse", "from", "fromAsync", "groupBy"})
+"""Standard functions that call their second argument with parts of the first."""
 _NO_FUNCTION = frozenset(
     """
     string number template_string true false null object array binary_expression await_expression
@@ -43,18 +45,6 @@ def own_methods(source: Source) -> frozenset[str]:
     return frozenset(name for name in found if name is not None)
 
 
-def named_parts(calls: Calls, expression: Syntax) -> Iterator[Syntax]:
-    """The names in an expression, but for what only goes into a call of a tool."""
-    pending = [expression]
-    while pending:
-        node = pending.pop()
-        if node in calls.by_node:
-            continue
-        if node.kind in _NAMES:
-            yield node
-        pending.extend(node.children)
-
-
 def nested_defaults(source: Source) -> Iterator[tuple[Syntax, Syntax]]:
     """Patterns inside others that have a default of their own, and that: ``{ a: { b } = c }``."""
     for node in source.of_kinds("assignment_pattern", "object_assignment_pattern"):
@@ -66,11 +56,15 @@ def nested_defaults(source: Source) -> Iterator[tuple[Syntax, Syntax]]:
             yield pattern, default
 
 
-class Shared:
-    """``changed`` are the variables, ``free`` the names of outside that are set or changed.
+def _is_plain(call: Syntax) -> bool:
+    given = call.get("arguments")
+    return given is not None and given.kind == "arguments"
 
-    ``args.x`` is a name of its own, ``args`` all of them; ``methods`` are the names of properties
-    that hold functions of the program.
+
+class Shared:
+    """``changed`` may hold results that their definitions do not show; ``counted`` other values.
+
+    ``methods`` are the names of properties that hold functions of the program.
     """
 
     def __init__(self, source: Source, scopes: Scopes, functions: Functions, calls: Calls) -> None:
@@ -79,27 +73,38 @@ class Shared:
         self._functions = functions
         self._calls = calls
         self.methods = own_methods(source)
-        self.changed: set[Binding] = set()
-        self.free: set[str] = set()
-        self._pending: list[Binding] = []
-        self._behind_of: set[tuple[Binding, bool]] = set()
+        self.changed = Changes(source, scopes, calls)
+        self.counted = Changes(source, scopes, calls)
         for node in source.of_kinds(*_ASSIGNING):
             for target, _path, _default in pattern_names(source, node["left"]):
-                self._assigned(bare(target))
+                self.changed.assign(bare(target))
+        self._count()
         for pattern, _value in nested_defaults(source):
             for target, _path, _default in pattern_names(source, pattern):
                 binding = scopes.targets.get(target)
                 if binding is None:
-                    self._touch(target)
+                    self.changed.touch(target)
                 else:
-                    self.changed.add(binding)
+                    self.changed.variables.add(binding)
         for call in source.of_kinds("call_expression", "new_expression"):
             if call not in calls.by_node:
                 self._called(call)
-        while self._pending:
-            binding = self._pending.pop()
-            for definition in binding.definitions:
-                self._touch(definition.value, definition.path)
+        self.changed.close()
+        self.counted.close()
+
+    def _count(self) -> None:
+        """``x++`` and ``delete o.x``: nothing flows there, but it is another value."""
+        for node in self._source.of_kinds("update_expression", "unary_expression"):
+            if node.kind == "unary_expression" and "delete" not in node.tokens:
+                continue
+            holder = target = bare(node["argument"])
+            while holder.kind in MEMBERS:
+                holder = bare(holder["object"])
+            binding = self._scopes.binding(holder)
+            if binding is None or target is not holder:
+                self.counted.touch(holder)
+            else:
+                self.counted.variables.add(binding)
 
     def calls_nothing(self, callee: Syntax) -> bool:
         """Whether it is an input: that is no function, so calling it only fails."""
@@ -107,74 +112,40 @@ class Shared:
         if node.kind != "identifier" or self._scopes.binding(node) is not None:
             return False
         name = self._source.name(node)
-        return name not in STANDARD and name not in self.free
-
-    def _touch(self, expression: Syntax, path: Path = ()) -> None:
-        """Whatever the expression names may have changed."""
-        for name in named_parts(self._calls, expression):
-            binding = self._scopes.targets.get(name) or self._scopes.binding(name)
-            if binding is None:
-                self.free.add(self._outside(name, path if name is bare(expression) else ()))
-            elif binding not in self.changed:
-                self.changed.add(binding)
-                self._pending.append(binding)
-
-    def _outside(self, node: Syntax, path: Path) -> str:
-        """``args.x`` as far as that is known, or the name."""
-        name = self._source.name(node)
-        if name != ARGS:
-            return name
-        member = wrapped(node).parent
-        if member is not None and member.kind == "member_expression":
-            return f"{name}.{key_name(self._source, member['property'])}"
-        return f"{name}.{path[0]}" if path and isinstance(path[0], str) else name
-
-    def _assigned(self, target: Syntax) -> None:
-        holder = target
-        while holder.kind in MEMBERS:
-            holder = bare(holder["object"])
-        binding = self._scopes.targets.get(holder) or self._scopes.binding(holder)
-        if binding is None:
-            self._touch(target)
-        elif target.kind in MEMBERS:
-            is_direct = bare(target["object"]) is holder
-            self._behind(binding, deep=not is_direct)
-
-    def _behind(self, binding: Binding, *, deep: bool) -> None:
-        """What the variable has from elsewhere has changed; of itself its definitions tell."""
-        if (binding, deep) in self._behind_of:
-            return
-        self._behind_of.add((binding, deep))
-        for definition in binding.definitions:
-            if deep or not definition.weak or definition.at.kind in FUNCTIONS:
-                self._touch(definition.value, definition.path)
+        return name not in STANDARD and name not in self.changed.free
 
     def _called(self, call: Syntax) -> None:
-        function = self._functions.called(call) if call.kind == "call_expression" else None
-        callee = bare(call.get("function") or call["constructor"])
-        if function is not None or self.calls_nothing(callee):
+        if call.kind == "call_expression" and self._functions.called(call) is not None:
+            if "arguments" in self._scopes.free or not _is_plain(call):
+                self.changed.touch(call)
             return
-        method = method_of(self._source, call) if call.kind == "call_expression" else None
+        callee = bare(call.get("function") or call["constructor"])
+        if self.calls_nothing(callee):
+            return
         owner = bare(callee["object"]) if callee.kind in MEMBERS else None
         root = callee if owner is None else owner
         is_free = root.kind == "identifier" and self._scopes.binding(root) is None
         name = self._source.name(root) if is_free else ""
+        method = method_of(self._source, call) if call.kind == "call_expression" else None
         if name in STANDARD and name not in RESERVED | UNTRACEABLE:
-            if method in CHANGING:
-                for argument in arguments_of(call)[:1]:
-                    self._touch(argument)
-            return
-        if method is not None and method not in self.methods and owner is not None:
-            if method in REORDERING:
-                self._touch(owner)
-                return
-            if method in PURE or method in CALLING:
-                return
-            if method in ADDING:
-                binding = self._scopes.binding(owner)
-                if binding is not None:
-                    self._behind(binding, deep=False)
-                else:
-                    self._touch(owner)
-                return
-        self._touch(call)
+            self._of_library(call, method)
+        elif owner is None or method is None or method in self.methods or name in UNTRACEABLE:
+            self.changed.touch(call)
+        else:
+            self._of_method(call, method, owner)
+
+    def _of_library(self, call: Syntax, method: str | None) -> None:
+        given = arguments_of(call)
+        calls_back = any(bare(one).kind not in _NO_FUNCTION for one in given[1:])
+        if given and (method in CHANGING or (method in _CALLING_BACK and calls_back)):
+            self.changed.touch(given[0])
+
+    def _of_method(self, call: Syntax, method: str, owner: Syntax) -> None:
+        """A method that is none of the program's."""
+        binding = self._scopes.binding(owner)
+        if method in REORDERING or (method in ADDING and binding is None):
+            self.changed.touch(owner)
+        elif method in ADDING and binding is not None:
+            self.changed.behind(binding, deep=False)
+        elif method not in PURE and method not in CALLING:
+            self.changed.touch(call)

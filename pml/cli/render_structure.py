@@ -50,6 +50,8 @@ def _head(structure: StaticStructure) -> str:
         line += f"; parameters: {', '.join(structure.parameters)}"
     if not structure.complete:
         line += "\nIncomplete: a call was found whose tool is known only when it runs."
+    if not structure.flows_complete:
+        line += "\nMore results flow into arguments than are listed."
     return line
 
 

@@ -72,6 +72,7 @@ class UnknownKind(StrEnum):
     NAMES = "names"
     BRANCH = "branch"
     TIMES = "times"
+    FLOW = "flow"
 
 
 class Unknown(Record, frozen=True, kw_only=True):

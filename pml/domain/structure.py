@@ -178,6 +178,8 @@ class StaticStructure(Record, frozen=True, kw_only=True):
     edges: tuple[Edge, ...]
     complete: bool
     """False when a call was found whose tool cannot be known."""
+    flows_complete: bool = True
+    """False when more results flow into arguments than there are ``provides`` edges for."""
     parameters: tuple[str, ...] = ()
     """Names of the inputs that the code reads, in order of first use."""
     variables: tuple[str, ...] = ()

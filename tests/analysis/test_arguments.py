@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pml.domain.record import to_builtins
-from pml.domain.structure import Task
+from pml.domain.structure import Computed, Task
 from tests.analysis.programs import codes, program
 
 
@@ -36,8 +36,12 @@ ARGUMENTS = {
     "types are ignored": ("{ x: ('a' as string)! satisfies string }", {"x": literal("a")}),
     "constant by name": ("{ k }", {"k": literal("kept", "k")}),
     "quoted and computed keys": (
-        "{ 'a b': 1, ['c']: 2, [z]: 3 }",
-        {"a b": literal(1, "a_b"), "c": literal(2, "c"), "...": literal(3, "value")},
+        "{ [z]: 3, 'a b': 1, ['c']: 2 }",
+        {
+            "...": computed("[z]: 3", parameter("z"), parameter("value")),
+            "a b": literal(1, "a_b"),
+            "c": literal(2, "c"),
+        },
     ),
     "result": ("{ x: r.a[0]['b'] }", {"x": reference("r.a[0]['b']")}),
     "destructured": ("{ text, y: row.id }", {"text": reference("text"), "y": reference("row.id")}),
@@ -123,3 +127,62 @@ def test_a_server_that_escapes_makes_the_structure_incomplete(source: str) -> No
     analysed = program(source)
     assert not analysed.structure.complete
     assert "dynamic-tool" in codes(analysed)
+
+
+MAY_BE_OTHERS = [
+    # set only sometimes, or not yet
+    "let x; if (args.c) x = args.a; await mcp.s.b({ x });",
+    "let x; try { await mcp.s.a(); x = args.a } catch {} await mcp.s.b({ x });",
+    "let x; [1].forEach(() => { x = args.a }); await mcp.s.b({ x });",
+    "const f = async (x) => mcp.s.b({ x }); await f(args.x); await f();",
+    "await f(); var x = 'a'; async function f() { await mcp.s.b({ x }) }",
+    "await f(); var x = args.a; async function f() { await mcp.s.b({ x }) }",
+    # counted or deleted
+    "for (;;) { await mcp.s.b({ x: args.x }); args.x++ }",
+    "for (;;) { await mcp.s.b({ x }); --x }",
+    "let { x } = args; x++; await mcp.s.b({ x });",
+    "args.o.b++; await mcp.s.b({ x: args.o });",
+    "args['o'][0].b++; await mcp.s.b({ x: args.o });",
+    "const [o] = args.items; o.n++; await mcp.s.b({ x: args.items });",
+    "delete args.x; await mcp.s.b({ x: args.x });",
+    "const o = { x: args.a }; delete o.x; await mcp.s.b({ x: o.x });",
+    "args.items.map(o => { delete o.y; return 1 }); await mcp.s.b({ x: args.items });",
+    # changed behind another name
+    "const f = (o) => { arguments[0].y = 1 }; f(args.o); await mcp.s.b({ x: args.o });",
+    "function f(s, o) { o.y = 1 } f`${args.o}`; await mcp.s.b({ x: args.o });",
+    "function f(o = args.o) { o.y = 1 } f(); await mcp.s.b({ x: args.o });",
+    "Reflect.set(args.o, 'y', 1); await mcp.s.b({ x: args.o });",
+    "JSON.stringify(args.o, (k, v) => { v.y = 1 }); await mcp.s.b({ x: args.o });",
+    "class A { o = args.o; go() { this.o.y = 1 } } new A().go(); await mcp.s.b({ x: args.o });",
+    # something else in its place
+    "await mcp.s.b({ x: 'a', ...args.more });",
+    "await mcp.s.b({ x: 'a', ['' + 'x']: 'b' });",
+    "await mcp.s.b({ x: 'a', [args.k]: 'b' });",
+    "Object.prototype.toJSON = () => 1; await mcp.s.b({ x: 'a' });",
+    "await mcp.s.b({ x: 'a', __proto__: { toJSON() { return 1 } } });",
+]
+
+
+@pytest.mark.parametrize("source", MAY_BE_OTHERS)
+def test_what_may_be_another_value_when_it_is_sent_is_computed(source: str) -> None:
+    """SA-4, HIL-2: a plan that says ``x = "a"`` is true."""
+    nodes = program(source).structure.nodes
+    (call,) = (n for n in nodes if isinstance(n, Task) and n.tool == "s:b")
+    assert isinstance(call.arguments["x"], Computed)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("{ x: 'a', ...{ x: 'b' } }", literal("b", "x_2")),
+        ("{ ...args.more, x: 'a' }", literal("a")),
+        ("{ x: 'a', __proto__: { x: 'b', y: 1 } }", literal("a")),
+        ("{ x: args.a, x: args.b }", parameter("b")),
+    ],
+)
+def test_the_last_of_several_values_is_sent(written: str, expected: object) -> None:
+    """SA-4."""
+    (call,) = program(f"await mcp.s.b({written});").structure.nodes
+    assert isinstance(call, Task)
+    found = to_builtins(call.arguments)
+    assert (found["x"], "__proto__" in found) == (expected, False)

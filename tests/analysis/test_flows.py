@@ -4,7 +4,9 @@
 
 import pytest
 
-from pml.domain.structure import Evidence
+from pml.analysis.plan import planned_program
+from pml.domain.plan import PlannedProgram, UnknownKind
+from pml.domain.structure import Evidence, StaticStructure
 from tests.analysis.programs import program
 
 R = "const r = await mcp.s.a();"
@@ -132,3 +134,21 @@ def test_no_way_of_a_result_into_an_argument_is_lost(name: str) -> None:
 def test_what_does_not_flow_is_no_edge(name: str) -> None:
     """SA-3."""
     assert flows(NONE[name]) == set()
+
+
+def collecting(calls: int) -> str:
+    one = "l.push(await mcp.s.a({ l }));\n"
+    return f"const l = [];\n{one * calls}"
+
+
+def test_of_more_flows_than_are_listed_the_structure_says_that_they_are_not_all() -> None:
+    """SA-3, SA-4: which calls there are is known all the same."""
+    few, many = program(collecting(20)).structure, program(collecting(120)).structure
+    assert (few.flows_complete, few.complete) == (True, True)
+    assert (many.flows_complete, many.complete) == (False, True)
+    assert UnknownKind.FLOW in [u.kind for u in planned(many).unknown]
+    assert UnknownKind.FLOW not in [u.kind for u in planned(few).unknown]
+
+
+def planned(structure: StaticStructure) -> PlannedProgram:
+    return planned_program(structure, source_hash="0" * 64, given={})

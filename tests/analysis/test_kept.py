@@ -99,7 +99,10 @@ def test_lines_and_places_of_a_masked_program_are_right() -> None:
     ("source", "line"),
     [
         (f"await mcp.s.a();\nf('{SECRET}')", 2),
-        (f"const h = {{\n  x: {{ authorization: 'q' }} }}; await mcp.s.a(h); f(h); /* {SECRET} */", 2),
+        (
+            f"const h = {{\n  x: {{ authorization: 'q' }} }}; await mcp.s.a(h); f(h); /* {SECRET} */",
+            2,
+        ),
         (f"type K = '{SECRET}'; await mcp.s.a()", 1),
         (f"await mcp.s.a();\n\nif (x === `{SECRET}-${{y}}`) f()", 3),
         ("const password = 'x'; if (args.p === password) await mcp.s.a()", 1),

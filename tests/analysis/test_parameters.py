@@ -150,3 +150,8 @@ def test_every_parameter_is_bound_or_missing(used: list[str], args: dict[str, in
     assert set(bound) - {"print"} == set(used) & set(args)
     assert missing == set(used) - set(args)
     assert unused - {"print"} == set(args) - set(used)
+
+
+def test_to_a_program_with_errors_nothing_is_bound() -> None:
+    """SA-7: its source may be of any size, and is not read again."""
+    assert bind(program("const x = ; args.y"), {"z": 1}) == ({}, ())

@@ -9,7 +9,7 @@ before it that can be left out without a decision is looked through: one in a fu
 call may end early, in a ``try`` or in a default value.
 
 *Data flow*: what a call returned and what stands word for word in a later call's arguments is
-a ``provides`` edge.
+a ``provides`` edge, or ``complete`` or ``flows_complete`` is false.
 """
 
 import re
@@ -190,7 +190,7 @@ _PARSER = Parser(Language(tree_sitter_typescript.language_typescript()))
 
 def _unprovided(structure: StaticStructure, got: Observed) -> list[str]:
     """Texts of results in arguments of calls that no ``provides`` edge leads to."""
-    if not structure.complete:
+    if not (structure.complete and structure.flows_complete):
         return []
     drawn = {
         (edge.source, edge.target)
