@@ -8,6 +8,7 @@ around.  A tool that is called is a site; a tool that goes where it cannot be fo
 where it goes; a server that does makes the structure incomplete.
 """
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from pml.analysis.constants import Constants
@@ -15,7 +16,7 @@ from pml.analysis.follow import Fact, Follow
 from pml.analysis.functions import Functions, arguments_of
 from pml.analysis.globals import CAPABILITIES, MCP
 from pml.analysis.handles import CALLABLE, Handle, Handles, Kind
-from pml.analysis.scope import Path, Scopes
+from pml.analysis.scope import Binding, Path, Scopes
 from pml.analysis.syntax import Source, Syntax, wrapped
 from pml.domain.structure import ANY_TOOL
 
@@ -73,6 +74,15 @@ class Calls:
     def named(self, target: Syntax) -> Handle | None:
         """What the name that a pattern declares or assigns stands for."""
         return self._handles.named(target)
+
+    def deciding(self, source: Source) -> AbstractSet[Binding]:
+        """The variables by which it is known what is called or read: part of the procedure."""
+        for member in source.of_kinds("subscript_expression"):
+            self._constants.string(member["index"])
+        for key in source.of_kinds("computed_property_name"):
+            for inside in key.children:
+                self._constants.string(inside)
+        return self._constants.consulted
 
     def constant(self, expression: Syntax) -> str | None:
         """The string that an expression certainly has."""

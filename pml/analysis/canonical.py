@@ -6,8 +6,8 @@ One walk over the tree writes it down without what does not matter:
   numbers, in order of first occurrence in the walk; free names and properties stay;
 - inputs stay too: their names are the interface by which the procedure is run.  As a variable
   and as ``args.x`` an input is the same, unless the program may set one;
-- a lifted literal is a hole, so its value does not matter; what it is passed as does.  Holes and
-  inputs are never the same: an input has no default;
+- a lifted literal is a hole, so its value does not matter; what it is passed as does, and what
+  its parameter is called.  Holes and inputs are never the same: an input has no default;
 - spelling is gone: layout, comments, types, quotes, escapes, number formats, ``o["x"]`` for
   ``o.x``, shorthand, a template without substitutions, parentheses but those that end an
   optional chain;
@@ -45,7 +45,7 @@ from pml.analysis.spelling import ends_chain, static_key, static_text
 from pml.analysis.syntax import MEMBERS, Source, Syntax, bare
 from pml.analysis.written import Written
 
-_VERSION = "pml canonical form 3"
+_VERSION = "pml canonical form 4"
 _LISTS = frozenset(
     {"program", "statement_block", "switch_case", "switch_default", "class_static_block"}
 )
@@ -100,7 +100,7 @@ class _Form(Written):
     ) -> None:
         super().__init__(source, scopes)
         self._calls = calls
-        self._lifted = {one.node for one in lifted}
+        self._lifted = {one.node: one.name for one in lifted}
         may_change = read.whole or writes_an_input(source, read.places)
         self._inputs = {} if may_change else read.places
         self._capability_ids = capability_ids
@@ -110,7 +110,7 @@ class _Form(Written):
     def visit(self, node: Syntax) -> None:
         """Write one node."""
         if node in self._lifted:
-            self.parts.append("hole")
+            self.text("hole", self._lifted[node])
             return
         node = bare(node)
         if node in self._inputs and node.kind in _READING:
@@ -289,7 +289,7 @@ class _Form(Written):
             if pattern is not None and pattern.kind == "this":
                 continue
             if pattern is not None and pattern.start > child.start:
-                self.parts.append("and property")  # `private x` in a constructor
+                self.text("and property", self.source.name(pattern))  # `private x`
             self.visit(child)
         self.close()
 

@@ -42,6 +42,8 @@ class Constants:
         self._untouched: dict[Binding, bool] = {}
         self._strings: dict[Binding, str | None] = {}
         self._following: set[Binding] = set()
+        self.consulted: set[Binding] = set()
+        """Variables that were asked for their string."""
 
     def string(self, expression: Syntax) -> str | None:
         """The string that the expression certainly is, as a key of a property."""
@@ -164,6 +166,8 @@ class Constants:
 
     def _name(self, node: Syntax) -> str | None:
         binding = self._scopes.binding(node)
+        if binding is not None:
+            self.consulted.add(binding)
         if binding is None or binding in self._following or len(binding.definitions) != 1:
             return None
         if binding not in self._strings:

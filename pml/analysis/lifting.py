@@ -166,6 +166,7 @@ class _Finder:
         self._functions = functions
         self._calls = calls
         self._keeping = Keeping(scopes)
+        self._deciding = calls.deciding(source)
         self._certain: dict[Binding, bool] = {}
         self._passed = {bare(one.expression) for one in values}
 
@@ -230,6 +231,8 @@ class _Finder:
 
     def _decides(self, binding: Binding) -> bool:
         """Whether it tells what is called or read: then it is part of the procedure."""
+        if binding in self._deciding:
+            return True
         for use in binding.uses:
             place = wrapped(use)
             parent = place.parent

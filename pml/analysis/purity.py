@@ -20,7 +20,11 @@ _NAMES = frozenset({"identifier", "shorthand_property_identifier", "undefined"})
 def unordered(source: Source, calls: Calls, read: Inputs) -> set[Syntax]:
     """The object literals whose pairs have no order."""
     found = _Unordered(source, calls, read)
-    given = [site.arguments for site in calls.sites if site.handle.kind is Kind.TOOL]
+    given = [
+        site.arguments
+        for site in calls.sites
+        if site.handle.kind is Kind.TOOL and site.handle.certain
+    ]
     return {
         node for arguments in given if len(arguments) == 1 for node in found.inside(arguments[0])
     }

@@ -106,6 +106,8 @@ DIFFERENT = {
     "an input instead of a literal": ("mcp.s.a({ path: 'x' })", "mcp.s.a({ path: args.path })"),
     "literals that nobody can replace": ("mcp.s.a({ path: 'x', ...args })", "mcp.s.a({ path: 'y', ...args })"),
     "order of keys that are looked at": ("Object.entries({ stop: 'a', start: 'b' })", "Object.entries({ start: 'b', stop: 'a' })"),
+    "order of keys that code may get": ("const s = args.c ? mcp.s : { a: f }; s.a({ x: y, b: 2 })", "const s = args.c ? mcp.s : { a: f }; s.a({ b: 2, x: y })"),
+    "whose parameter is which": ("mcp.s.a({ o_p: 'a', o: { p: 'b', q: args.z } })", "mcp.s.a({ o: { p: 'b', q: args.z }, o_p: 'a' })"),
     "order of keys for code": ("const o = { a: 1, b: 2 }; mcp.s.a({ o }); f(o)", "const o = { b: 2, a: 1 }; mcp.s.a({ o }); f(o)"),
     "order of keys inside a computation": ("mcp.s.a({ x: f({ a: y, b: 2 }) })", "mcp.s.a({ x: f({ b: 2, a: y }) })"),
     "order of keys that may throw": ("mcp.s.a({ a: x.y.z, b: y.z })", "mcp.s.a({ b: y.z, a: x.y.z })"),
@@ -137,6 +139,7 @@ DIFFERENT = {
     "an input that is set": ("path = 1; return args.path", "path = 1; return path"),
     "names where args is a whole": ("f(args.a, Object.keys(args))", "f(args.b, Object.keys(args))"),
     "a property of the constructor": ("class A { constructor(private a) {} }", "class A { constructor(a) {} }"),
+    "names of properties of the constructor": ("class A { constructor(public a, public b) {} }", "class A { constructor(public b, public a) {} }"),
     "names of an enum": ("enum E { A, B } f(E)", "enum E { A, C } f(E)"),
     "loops": ("for (;;a()) b()", "for (;a();) b()"),
     "for of": ("for (const x of y) f(x)", "for (const x in y) f(x)"),
@@ -205,6 +208,32 @@ def test_a_capability_that_a_constant_names_counts_by_its_id_too(source: str) ->
 def test_a_capability_may_look_at_the_order_of_its_arguments() -> None:
     one, other = "capabilities.x({ a: y, b: 2 })", "capabilities.x({ b: 2, a: y })"
     assert with_capability(one) != with_capability(other)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mcp.s[`${t}`]",
+        "mcp.s['' + t]",
+        "mcp.s[args.c ? t : t]",
+        "(mcp.s as any)[(t)]",
+    ],
+)
+@pytest.mark.parametrize(
+    "before",
+    [
+        "const t = '{}'; await mcp.s.a({{ x: t }});",
+        "const u = '{}'; const t = u; await mcp.s.a({{ x: u }});",
+        "const u = '{}'; const [t] = [u]; await mcp.s.a({{ x: u }});",
+        "const u = '{}'; const o = {{ k: u }}; const t = o.k; await mcp.s.a({{ x: u }});",
+        "const u = '{}'; enum E {{ A = u }} const t = E.A; await mcp.s.a({{ x: u }});",
+    ],
+)
+def test_what_decides_which_tool_is_called_is_part_of_the_procedure(before: str, name: str) -> None:
+    """SA-8, SA-9: on whatever way it does."""
+    one, other = (f"{before.format(tool)} return await {name}({{}})" for tool in ("b", "c"))
+    assert program(one).structure.tools() == ("s:a", "s:b")
+    assert canonical(one) != canonical(other)
 
 
 @cache
