@@ -25,6 +25,7 @@ from pml.analysis.graph import Graph, Point, Role
 from pml.analysis.inputs import Inputs, inputs
 from pml.analysis.lifting import Lifted, lift, passed
 from pml.analysis.live import Live
+from pml.analysis.misuses import Misuses
 from pml.analysis.origins import Tracer
 from pml.analysis.parameters import parameters_of
 from pml.analysis.provides import dataflow_edges, schema_edges
@@ -204,7 +205,13 @@ def _analyse(names: _Names, text: str, catalog: Catalog) -> Program:
     arguments = Arguments(source, scopes, tracer=tracer, taint=taint, ids=ids, lifts=lifts)
     given = {site: arguments.of(site) for site in calls.sites}
     report_calls(source, calls, catalog, given, report)
-    report_flow(flow.unreachable, flow.unawaited(), report)
+    report_flow(
+        source,
+        unreachable=flow.unreachable,
+        unawaited=flow.unawaited(),
+        misused=Misuses(source, scopes, names.functions, calls).all(),
+        report=report,
+    )
     provided = _provided(arguments, ids, catalog, flow.graph, drawn)
     structure = StaticStructure(
         nodes=tuple(_node(point, given, catalog) for point in drawn.points),

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from pml.analysis.calls import Calls, Site
+from pml.analysis.functions import method_of, receiver_of
 from pml.analysis.globals import ABSENT, RESERVED, SHIM
 from pml.analysis.judging import Judge, Violation
+from pml.analysis.misuses import Misuse
 from pml.analysis.partial import place_of
 from pml.analysis.scope import Scopes
 from pml.analysis.syntax import Source, Syntax, bare
@@ -152,14 +154,34 @@ def _place(source: Source, site: Site, violation: Violation) -> Syntax:
 
 
 def report_flow(
-    unreachable: Iterable[Syntax], unawaited: Iterable[Syntax], report: Reporter
+    source: Source,
+    *,
+    unreachable: Iterable[Syntax],
+    unawaited: Iterable[Syntax],
+    misused: Iterable[Misuse],
+    report: Reporter,
 ) -> None:
-    """Code that never runs, and calls whose outcome nobody looks at."""
+    """Code that never runs, calls whose outcome nobody looks at, promises taken for values."""
     for node in unreachable:
         report.warn(node, "unreachable-code", "this is never reached")
+    told = set()
+    for misuse in misused:
+        told.add(bare(misuse.node))
+        report.warn(misuse.node, "promise-as-value", misuse.message)
     for node in unawaited:
-        message = "nothing waits for this call: put `await` before it, or its failure is lost"
-        report.warn(node, "unawaited-call", message)
+        if node not in told:
+            report.warn(node, "unawaited-call", _unawaited(source, node))
+
+
+def _unawaited(source: Source, call: Syntax) -> str:
+    if method_of(source, call) != "forEach":
+        return "nothing waits for this call: put `await` before it, or its failure is lost"
+    receiver = receiver_of(call)
+    shown = source.text(receiver) if receiver.kind == "identifier" else "xs"
+    return (
+        "forEach waits for nothing: the program goes on, and may end, before these calls do: "
+        f"write for (const x of {shown}) {{ await ... }}, or await Promise.all({shown}.map(...))"
+    )
 
 
 def errors_first(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
