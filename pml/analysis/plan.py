@@ -155,10 +155,9 @@ class _Calls:
         name = literal.parameter_name
         if name is None:
             return PlannedArgument(value=literal.value)
-        value = self._value(name)
-        if self._given is not None and value is msgspec.UNSET:
-            value = literal.value
-        return PlannedArgument(value=value, parameters=(name,))
+        if self._given is None:
+            return PlannedArgument(default=literal.value, parameters=(name,))
+        return PlannedArgument(value=self._given.get(name, literal.value), parameters=(name,))
 
     def _value(self, parameter: str) -> Any:  # noqa: ANN401  # JSON, or unset
         return msgspec.UNSET if self._given is None else self._given.get(parameter, msgspec.UNSET)

@@ -116,12 +116,20 @@ def _argument(name: str, argument: PlannedArgument) -> Iterator[str]:
     if argument.value is not msgspec.UNSET:
         yield f"     {name} = {_json(argument.value)}"
         return
+    if argument.default is not msgspec.UNSET:
+        given = " or ".join(_parameters(argument))
+        yield f"     {name} = {_json(argument.default)} unless {given} is given"
+        return
     yield from _code(f"     {name} = ", argument.expression or "not known", _made_of(argument))
 
 
 def _made_of(argument: PlannedArgument) -> str:
-    parts = [*argument.calls, *(f"args.{_name(name)}" for name in argument.parameters)]
+    parts = [*argument.calls, *_parameters(argument)]
     return f" (from {', '.join(parts)})" if parts else ""
+
+
+def _parameters(argument: PlannedArgument) -> list[str]:
+    return [f"args.{_name(name)}" for name in argument.parameters]
 
 
 def _fields(flow: PlannedFlow) -> str:

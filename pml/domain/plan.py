@@ -21,6 +21,8 @@ class PlannedArgument(Record, frozen=True, kw_only=True):
 
     value: Any | msgspec.UnsetType = msgspec.UNSET
     """There exactly when the call will send this value and no other."""
+    default: Any | msgspec.UnsetType = msgspec.UNSET
+    """Sent unless the caller gives the parameter; only inside capabilities."""
     expression: str = ""
     """The source text where the value is not known yet."""
     calls: tuple[CallSite, ...] = ()

@@ -1,7 +1,8 @@
 """Answers of the loop as results of a tool call.
 
 The structured content is the record's JSON; the text is what a model reads where its client
-shows only text: the same JSON, or for a discovery a list that can be read at a glance.
+shows only text: the same JSON, for a discovery a list that can be read at a glance, and where
+approval is required the plan as a person reads it (HIL-2).
 """
 
 import json
@@ -11,12 +12,15 @@ import msgspec
 from mcp_types import CallToolResult, TextContent
 from msgspec import UNSET
 
+from pml.analysis.plan_text import plan_text
 from pml.domain.discovery import Discovered, DiscoverResponse
 from pml.domain.limits import Limits
+from pml.domain.plan import Plan
 from pml.domain.record import Record, encode, to_builtins
 from pml.domain.response import ExecuteResponse
 from pml.domain.sanitising import redact
 from pml.domain.task_result import TaskResultPage
+from pml.domain.visible import visible
 from pml.serve.definitions import GET_TASK_RESULT
 
 ANSWERED = frozenset({"success", "approval_required", "layer_complete", "suggestions"})
@@ -45,8 +49,15 @@ class Answer:
 def executed(response: ExecuteResponse, limits: Limits) -> Answer:
     """The answer of `pml_execute`; a run that ended badly is an error result."""
     response = _fitting(response, limits)
-    text = encode(response).decode()
+    text = encode(response).decode() if response.plan is None else _asked(response, response.plan)
     return Answer(response, text, is_error=response.status not in ANSWERED)
+
+
+def _asked(response: ExecuteResponse, plan: Plan) -> str:
+    """What a person is asked, in words: the structured content has the plan as a record."""
+    reason = "" if response.error is None else visible(response.error.message)
+    head = f"{response.status}: {reason} (workflowId {response.workflow_id})"
+    return f"{head}\n\n{plan_text(plan)}"
 
 
 def _fitting(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:

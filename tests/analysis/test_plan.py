@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pml.analysis.analyse import analyse
-from pml.analysis.plan import plan_of
+from pml.analysis.plan import plan_of, planned_program
 from pml.analysis.plan_text import plan_text
 from pml.domain.permissions import Permission
-from pml.domain.plan import Plan, PlannedCall, UnknownKind
+from pml.domain.plan import Plan, PlannedArgument, PlannedCall, UnknownKind
 from pml.domain.record import decode, encode
 from tests.analysis.programs import CATALOG, EPIC_10, ONE_OF_EACH
 
@@ -135,6 +135,14 @@ def test_a_value_stands_in_the_text_exactly_as_json(value: str) -> None:
     lines = plan_text(plan("await mcp.fs.read({ path: args.path });", path=value)).split("\n")
     (shown,) = (line for line in lines if line.startswith("     path = "))
     assert json.loads(shown.removeprefix("     path = ")) == value
+
+
+def test_inside_a_capability_a_literal_is_what_is_sent_unless_the_caller_gives_another() -> None:
+    structure = analyse("await mcp.s.a({ amount: 5 });", CATALOG).structure
+    inner = planned_program(structure, source_hash="0" * 64, given=None)
+    assert inner.calls[0].arguments["amount"] == PlannedArgument(default=5, parameters=("amount",))
+    outer = msgspec.structs.replace(plan("return 1;"), capabilities={"pay": inner})
+    assert "     amount = 5 unless args.amount is given" in plan_text(outer)
 
 
 def test_a_name_cannot_pass_for_another_argument() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
+from pml.analysis.plan_text import plan_text
 from pml.domain.limits import Limits
 from pml.domain.plan import Plan, PlannedProgram
 from pml.domain.record import encode
@@ -62,6 +63,7 @@ def test_a_plan_is_there_whole_or_not_at_all(value: str) -> None:
     assert isinstance(answer.record, ExecuteResponse)
     if len(encode(plan)) <= LIMITS.answer_bytes:
         assert (answer.record.plan, answer.record.warnings) == (plan, ())
+        assert plan_text(plan) in answer.text
     else:
         assert answer.record.plan is None
         assert "pml analyse FILE --plan" in answer.record.warnings[0]
