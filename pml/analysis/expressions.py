@@ -229,9 +229,11 @@ class Expressions(Parallel):
 
     def _guards_rest(self, link: Syntax, outer: list[Syntax]) -> bool:
         inner = bare(_inner(link))
-        if self.calls.handle(inner) is not None:
-            # every tool of a server is there, and a variable may hold none
-            return inner.kind not in MEMBERS and not self._always_there(inner)
+        handle = self.calls.handle(inner)
+        if handle is not None and inner.kind in MEMBERS:
+            return not handle.certain  # every tool of a server is there
+        if handle is not None:
+            return not self._always_there(inner)
         after = [child for one in (link, *outer) for child in one.children[1:]]
         return self.live.any_call(after) or any(self.live.run_by(one) for one in (link, *outer))
 

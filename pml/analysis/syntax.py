@@ -31,6 +31,7 @@ from pml.analysis.grammar import (
     TOKEN,
     TYPE_SUFFIXED,
 )
+from pml.analysis.labels import blanked, labels_read_as_keys
 from pml.analysis.lines import Lines
 
 MAX_DEPTH = 200
@@ -121,6 +122,7 @@ class Source:
         self._read(self._parsed)
         if self._misread:
             self._read_without_types()
+        self._read_labels()
 
     def of_kinds(self, *kinds: str) -> list[Syntax]:
         """All nodes of these kinds in source order."""
@@ -156,6 +158,7 @@ class Source:
                 stack.extend(reversed(node.children))
 
     def _read(self, data: bytes) -> None:
+        self._given = data
         self.tree: Tree = Parser(LANGUAGE).parse(data)
         self.by_kind: dict[str, list[Syntax]] = defaultdict(list)
         self.too_deep: Syntax | None = None
@@ -178,13 +181,22 @@ class Source:
         """
         had_errors = self.tree.root_node.has_error
         data = bytearray(self._parsed)
-        self._read(_blanked(data, self._misread))
+        self._read(blanked(data, self._misread))
         if self._misread:
             marks = [range(n.end - 1, n.end) for n in self.by_kind["non_null_expression"]]
             marks += [range(n.start, n.end) for n in self.by_kind["type_arguments"] if _in_call(n)]
-            self._read(_blanked(data, [*marks, *self._misread]))
+            self._read(blanked(data, [*marks, *self._misread]))
         if self.tree.root_node.has_error and not had_errors:
             self._read(self._parsed)
+
+    def _read_labels(self) -> None:
+        """Read labels as such, unless it makes no program (then it is said what is wrong)."""
+        labels = list(labels_read_as_keys(self.tree.root_node, self.by_kind.get("object", ())))
+        if labels and not self.tree.root_node.has_error:
+            given = self._given
+            self._read(blanked(bytearray(given), labels))
+            if self.tree.root_node.has_error:
+                self._read(given)
 
     def _copy(self) -> Syntax:  # noqa: C901, PLR0912  # a call per token costs a third
         """Copy the tree; a long chain of operators becomes one node with all its operands.
@@ -281,14 +293,6 @@ class Source:
 
 def _in_call(types: Syntax) -> bool:
     return types.parent is not None and types.parent.kind == "call_expression"
-
-
-def _blanked(data: bytearray, marks: list[range]) -> bytes:
-    """The data with blanks in those places; ends of lines stay where they are."""
-    for mark in marks:
-        text = data[mark.start : mark.stop]
-        data[mark.start : mark.stop] = bytes(c if c in b"\r\n" else ord(" ") for c in text)
-    return bytes(data)
 
 
 def _is_in_chain(node: Node) -> bool:

@@ -38,6 +38,8 @@ from pml.runtime.sandbox.protocol import CallIssued, DecisionMade, SiteReached
 from tests.oracle.scenario import MARK, Observed, Settled
 
 _MARKED = re.compile(MARK.format(r"(\d+)"))
+_UNCERTAIN = re.compile(r'__pml\.(?:atMember|owner)\("(n\d+)"')
+"""Sites of methods of what may be a server or something else: then they are no calls."""
 _FIRST_WINS = {"race", "any"}
 _MAY_BE_LEFT_OUT = syntax.FUNCTIONS | {
     "try_statement",
@@ -153,7 +155,8 @@ class _Paths:
 
 def _off_the_path(program: Program, got: Observed) -> list[str]:
     once = _outside(program, syntax.FUNCTIONS)
-    paths = _Paths(program, _outside(program, _MAY_BE_LEFT_OUT))
+    may_be_no_call = set(_UNCERTAIN.findall(program.instrumented))
+    paths = _Paths(program, _outside(program, _MAY_BE_LEFT_OUT) - may_be_no_call)
     found: list[str] = []
     for item in got.trail:
         if item.site != "?" and not isinstance(item, Settled):
