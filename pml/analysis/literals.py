@@ -90,7 +90,8 @@ def _signed(source: Source, node: Syntax) -> "int | float | NotLiteral":
 
 
 def _array(source: Source, node: Syntax) -> "list[Any] | NotLiteral":
-    if any(child.index != place for place, child in enumerate(node.children)):
+    holes = node.commas > len(node.children)
+    if holes or any(child.index != place for place, child in enumerate(node.children)):
         return NOT_LITERAL  # a hole
     values = [literal(source, child) for child in node.children]
     return NOT_LITERAL if NOT_LITERAL in values else values

@@ -23,14 +23,8 @@ from pml.domain.structure import SPREAD
 from pml.domain.tools import Catalog
 
 _DEFAULTING = frozenset({"??", "||"})
-_TYPES: dict[type, str] = {
-    str: "string",
-    bool: "boolean",
-    int: "number",
-    float: "number",
-    list: "array",
-    dict: "object",
-}
+_OF_ROOT = frozenset({"$schema", "default"})
+"""Keywords that stand beside the alternatives of a schema, not in one."""
 _NAMES = frozenset({"identifier", "shorthand_property_identifier", *MEMBERS})
 
 
@@ -43,9 +37,9 @@ def parameters_of(
 ) -> tuple[CapabilityParameter, ...]:
     """The names that the code reads, then its lifted literals, each in source order.
 
-    Each has the schema of where it is passed first; without one, the type of what the code takes
-    where it is absent, which is the schema's default too.  Where the code uses ``args`` as a whole,
-    a last parameter with the name `SPREAD` stands for the names that nobody knows.
+    Each has the schema of where it is passed first; what the code takes where it is absent is the
+    schema's default, and says nothing of what else it takes.  Where the code uses ``args`` as a
+    whole, a last parameter with the name `SPREAD` stands for the names that nobody knows.
     """
     schemas: dict[str, dict[str, Any]] = {}
     for one in values:
@@ -89,10 +83,7 @@ def _input_passed(one: Passed, tracer: Tracer) -> str | None:
 
 
 def _with_default(schema: dict[str, Any], default: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
-    kind = _TYPES.get(type(default))
-    if kind is None:
-        return schema
-    return {**(schema or {"type": kind}), "default": default}
+    return schema if default is UNSET or default is None else {**schema, "default": default}
 
 
 def _schema(catalog: Catalog, tool_id: str, place: Place) -> dict[str, Any]:
@@ -188,16 +179,26 @@ def bind_capability(parameters: tuple[CapabilityParameter, ...], args: Mapping[s
         except (TypeError, ValueError, RecursionError) as error:
             problems.append(f"{name!r} is no JSON: {error}")
             continue
-        problems += _faults(name, {} if parameter is None else parameter.schema, value)
+        problems += [] if parameter is None else _faults(parameter, value)
         into = lifted if parameter is not None and parameter.lifted else arguments
         into[name] = text
     missing = tuple(p.name for p in known.values() if p.required and p.name not in args)
     return Bound(arguments=arguments, lifted=lifted, missing=missing, problems=tuple(problems))
 
 
-def _faults(name: str, schema: dict[str, Any], value: object) -> Iterator[str]:
-    for where, message in faults(schema, value):
-        yield f"argument {name}{where}: {message}"
+def _faults(parameter: CapabilityParameter, value: object) -> Iterator[str]:
+    for where, message in faults(_accepted(parameter), value):
+        yield f"argument {parameter.name}{where}: {message}"
+
+
+def _accepted(parameter: CapabilityParameter) -> dict[str, Any]:
+    """What may be given: also null for an input that the code copes without."""
+    schema = parameter.schema
+    if parameter.required or parameter.lifted or set(schema) <= {"default"}:
+        return schema
+    said = {key: value for key, value in schema.items() if key not in _OF_ROOT}
+    root = {key: value for key, value in schema.items() if key in _OF_ROOT}
+    return {**root, "anyOf": [said, {"type": "null"}]}
 
 
 def input_schema(parameters: tuple[CapabilityParameter, ...]) -> dict[str, Any]:
@@ -205,7 +206,7 @@ def input_schema(parameters: tuple[CapabilityParameter, ...]) -> dict[str, Any]:
     known = [parameter for parameter in parameters if parameter.name != SPREAD]
     made: dict[str, Any] = {
         "type": "object",
-        "properties": {p.name: {**p.schema, **_default(p)} for p in known},
+        "properties": {p.name: {**_accepted(p), **_default(p)} for p in known},
         "required": [p.name for p in known if p.required],
         "additionalProperties": len(known) < len(parameters),
     }

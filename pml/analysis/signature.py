@@ -76,7 +76,7 @@ def capability_signature(name: str, parameters: tuple[CapabilityParameter, ...])
         return [
             Member(
                 p.name,
-                SchemaTypes(p.schema, detail).of(p.schema),
+                SchemaTypes(p.schema, detail).of(p.shown_schema()),
                 not p.required,
                 tail=_default(p),
             )

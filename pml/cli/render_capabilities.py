@@ -87,7 +87,8 @@ def _parameters(parameters: Sequence[CapabilityParameter], width: int) -> str:
 
 def type_of(parameter: CapabilityParameter) -> str:
     """The type as its JSON Schema says it in a word; ``any`` where it says none."""
-    ways = parameter.schema.get("anyOf", [parameter.schema])
+    schema = parameter.shown_schema()
+    ways = schema.get("anyOf", [schema])
     kinds = [way.get("type", "any") for way in ways if isinstance(way, dict)]
     words = [word for kind in kinds for word in (kind if isinstance(kind, list) else [kind])]
     return " or ".join(dict.fromkeys(map(str, words))) or "any"

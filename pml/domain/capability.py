@@ -52,6 +52,16 @@ class Lifecycle(StrEnum):
     DEPRECATED = "deprecated"
 
 
+_TYPES: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    list: "array",
+    dict: "object",
+}
+
+
 class CapabilityParameter(Record, frozen=True, kw_only=True):
     """One input of a capability (SA-9)."""
 
@@ -63,6 +73,15 @@ class CapabilityParameter(Record, frozen=True, kw_only=True):
     """The literal that stands in the code; absent where the code has none."""
     lifted: bool = False
     """True for a literal of the code, false for a name that the code reads (``args.x``)."""
+
+    def shown_schema(self) -> dict[str, Any]:
+        """The schema for readers; where it says no more than a default, that hints at a type.
+
+        Nobody is held to it: JavaScript may cope with others.
+        """
+        kind = _TYPES.get(type(self.schema.get("default")))
+        is_hint = set(self.schema) == {"default"} and kind is not None
+        return {"type": kind, **self.schema} if is_hint else self.schema
 
 
 class PathStatistics(Record, frozen=True, kw_only=True):

@@ -105,10 +105,10 @@ def test_names_that_the_code_reads_come_first_with_the_type_of_where_they_are_pa
     """
     text = {"type": "string"}
     assert program(source).parameters == (
-        CapabilityParameter(name="limit", schema={"type": "number", "default": 5}),
+        CapabilityParameter(name="limit", schema={"default": 5}),
         CapabilityParameter(name="source", schema=text, required=True),
         CapabilityParameter(name="target", schema=text, required=True),
-        CapabilityParameter(name="text", schema={"type": "string", "default": ""}),
+        CapabilityParameter(name="text", schema={"default": ""}),
         CapabilityParameter(name="f", required=True),
         CapabilityParameter(name="encoding", schema=text, default="utf-8", lifted=True),
     )

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pml.analysis.parameters import bind
+from pml.analysis.parameters import bind, bind_capability, input_schema
+from pml.analysis.schemas import faults
+from pml.analysis.signature import capability_signature
 from pml.domain.program import Severity
 from tests.analysis.programs import program
 
@@ -118,11 +120,11 @@ def test_a_value_that_is_no_json_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("source", "schema"),
     [
-        ("f(args.x ?? 'UTC')", {"type": "string", "default": "UTC"}),
-        ("f(args.x || 5, args.x || 5)", {"type": "number", "default": 5}),
-        ("const { x = true } = args; f(x)", {"type": "boolean", "default": True}),
-        ("const { x: y = [] } = args; f(y)", {"type": "array", "default": []}),
-        ("const y = args.x; f(y ?? { a: 1 })", {"type": "object", "default": {"a": 1}}),
+        ("f(args.x ?? 'UTC')", {"default": "UTC"}),
+        ("f(args.x || 5, args.x || 5)", {"default": 5}),
+        ("const { x = true } = args; f(x)", {"default": True}),
+        ("const { x: y = [] } = args; f(y)", {"default": []}),
+        ("const y = args.x; f(y ?? { a: 1 })", {"default": {"a": 1}}),
         ("f(args.x ?? 1, args.x ?? 2)", {}),
         ("f(args.x ?? 1, args.x ?? true)", {}),
         ("f(args.x ?? null, 1 ?? args.x)", {}),
@@ -130,7 +132,9 @@ def test_a_value_that_is_no_json_is_an_error() -> None:
         ("await mcp.fs.read({ path: args.x ?? 'a' })", {"type": "string", "default": "a"}),
     ],
 )
-def test_what_the_code_takes_instead_types_a_parameter(source: str, schema: object) -> None:
+def test_what_the_code_takes_instead_is_the_default_of_a_parameter(
+    source: str, schema: object
+) -> None:
     """SA-9."""
     (found,) = (p for p in program(source).parameters if p.name == "x")
     assert (found.schema, found.required) == (schema, False)
@@ -155,3 +159,27 @@ def test_every_parameter_is_bound_or_missing(used: list[str], args: dict[str, in
 def test_to_a_program_with_errors_nothing_is_bound() -> None:
     """SA-7: its source may be of any size, and is not read again."""
     assert bind(program("const x = ; args.y"), {"z": 1}) == ({}, ())
+
+
+@pytest.mark.parametrize("value", [1, "b", [True], None])
+def test_a_default_is_no_contract(value: object) -> None:
+    """SA-9: it hints at a type, and JavaScript may cope with others."""
+    parameters = program("return args.x ?? 'a'").parameters
+    assert bind_capability(parameters, {"x": value}).problems == ()
+    assert faults(input_schema(parameters), {"x": value}) == []
+    assert "x?: string" in capability_signature("c", parameters)
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"), [("a", True), (None, True), (1, False), ([None], False)]
+)
+def test_null_may_stand_for_what_the_code_copes_without(value: object, *, fits: bool) -> None:
+    """SA-9: what the tool's schema says holds for all else."""
+    parameters = program("await mcp.fs.read({ path: args.x ?? 'a' })").parameters
+    assert (bind_capability(parameters, {"x": value}).problems == ()) is fits
+    assert (faults(input_schema(parameters), {"x": value}) == []) is fits
+
+
+def test_null_does_not_stand_for_what_the_code_needs() -> None:
+    parameters = program("await mcp.fs.read({ path: args.x })").parameters
+    assert bind_capability(parameters, {"x": None}).problems
