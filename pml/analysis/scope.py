@@ -245,6 +245,8 @@ class Scopes:
                 self.targets[base] = binding
             where = (*path, *inner) if not partial else (Into.UNKNOWN,)
             binding.definitions.append(Definition(value, where, at, weak=weak or partial))
+            for key in _keys(target):
+                binding.definitions.append(Definition(key, where, at, weak=True))
             if default is not None:
                 binding.definitions.append(Definition(default, (), at, weak=True))
 
@@ -339,6 +341,14 @@ def _assigned_base(target: Syntax) -> tuple[Syntax | None, bool]:
     if target.kind == "parenthesized_expression" and target.children:
         return _assigned_base(target.children[0])
     return (target, partial) if target.kind in _NAMES else (None, partial)
+
+
+def _keys(target: Syntax) -> Iterator[Syntax]:
+    """What computes the names of the properties that a target sets."""
+    while target.kind in {"member_expression", "subscript_expression", "non_null_expression"}:
+        if "index" in target.fields and target["index"].kind not in {"string", "number"}:
+            yield target["index"]
+        target = target.children[0]
 
 
 def _element(loop: Syntax) -> Path:

@@ -335,7 +335,10 @@ class Taint:
 
     def _set(self, target: Syntax, value: int) -> None:
         if target.kind in MEMBERS:
-            self._graph.store(value, self._of.get(target, NOTHING))
+            holder = self._of.get(target, NOTHING)
+            self._graph.store(value, holder)
+            if "index" in target.fields:
+                self._graph.store(self._of.get(target["index"], NOTHING), holder)
         elif target.kind in _NAMES and not self._is_bound(target):
             self._graph.flow(value, self._outside(self._source.name(target)))
 
