@@ -8,22 +8,19 @@ there forward to all that holds it.  Values that go where nobody can follow them
 An object and its parts are one value here.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from pml.analysis.calls import Calls, Site
-from pml.analysis.effects import Called, Effects
+from pml.analysis.effects import Called
 from pml.analysis.functions import Functions, method_of
-from pml.analysis.globals import STANDARD
-from pml.analysis.order import Order
-from pml.analysis.scope import Binding, Scopes, pattern_names
+from pml.analysis.held import Held
+from pml.analysis.scope import Scopes, pattern_names
 from pml.analysis.shared import Shared, nested_defaults
-from pml.analysis.standard import CALLING, UNTRACEABLE
+from pml.analysis.standard import CALLING
 from pml.analysis.syntax import (
     CLASSES,
     FUNCTIONS,
-    MEMBERS,
     Source,
     Syntax,
     bare,
@@ -31,9 +28,8 @@ from pml.analysis.syntax import (
     wrapped,
 )
 from pml.analysis.valuegraph import NOTHING
-from pml.analysis.versions import Versions, number
+from pml.analysis.versions import number
 
-_NAMES = frozenset({"identifier", "shorthand_property_identifier"})
 _NO_VALUE = frozenset(
     "string number regex true false null undefined property_identifier string_fragment".split()  # noqa: SIM905
 )
@@ -49,7 +45,7 @@ _SILENT = frozenset(
 _CHOOSING = frozenset({"&&", "||", "??"})
 
 
-class Taint:
+class Taint(Held):
     """The graph of one source, solved when it is first asked."""
 
     def __init__(
@@ -60,20 +56,7 @@ class Taint:
         calls: Calls,
         shared: Shared,
     ) -> None:
-        self._source = source
-        self._scopes = scopes
-        self._functions = functions
-        self._calls = calls
-        self._methods = shared.methods
-        self._effects = Effects(source, scopes, functions, calls, shared)
-        self._graph = self._effects.graph
-        self._bound = self._effects.bound
-        self._unfollowed, self._failed = self._effects.unfollowed, self._effects.failed
-        self.order = Order(calls.sites)
-        self._of: dict[Syntax, int] = {}
-        self._given: dict[Site, int] = {}
-        self._this: dict[Syntax, int] = {}
-        self._free: dict[str, int] = {}
+        super().__init__(source, scopes, functions, calls, shared)
         self._values: list[int] | None = None
         self._handed_on: list[tuple[Syntax, int]] = []
 
@@ -98,7 +81,6 @@ class Taint:
     # Making the graph
 
     def _build(self) -> None:
-        self._versions = Versions()
         self._bound.update(
             {
                 binding: number(binding, self._graph, self._versions)
@@ -177,42 +159,6 @@ class Taint:
                     break
         return result
 
-    # Names
-
-    def _name(self, node: Syntax) -> int:
-        if node in self._scopes.targets:
-            return self._bound[self._scopes.targets[node]]
-        binding = self._scopes.binding(node)
-        if binding is not None:
-            return self._versions.of_use.get(node, NOTHING)
-        return self._outside(self._source.name(node))
-
-    def _outside(self, name: str) -> int:
-        if name in UNTRACEABLE:
-            return self._unfollowed
-        if name not in self._free:
-            self._free[name] = self._graph.new()
-            if name not in STANDARD:
-                self._graph.flow(self._unfollowed, self._free[name])
-        return self._free[name]
-
-    def _whose(self, node: Syntax) -> int:
-        """``this``: of a class, or of whatever a function is called on."""
-        for outer in node.ancestors():
-            if outer.kind in CLASSES:
-                return self._instance(outer)
-            is_method = outer.kind == "method_definition"
-            if is_method and outer.parent is not None and outer.parent.kind == "object":
-                return self._instance(outer.parent)
-            if outer.kind in FUNCTIONS and outer.kind != "arrow_function" and not is_method:
-                return self._unfollowed
-        return self._unfollowed
-
-    def _instance(self, owner: Syntax) -> int:
-        if owner not in self._this:
-            self._this[owner] = self._graph.new()
-        return self._this[owner]
-
     # Functions and classes
 
     def _function(self, node: Syntax) -> int:
@@ -280,43 +226,6 @@ class Taint:
             self._graph.flow(found, self._failed)
         return found
 
-    def _catch(self, node: Syntax) -> None:
-        """An error may tell of any call that was waited for, or that a function made."""
-        whole = node.parent
-        parameter = node.get("parameter")
-        if parameter is None or whole is None or "body" not in whole.fields:
-            return
-        body = whole["body"]
-        failed = self._graph.new()
-        self._graph.own[failed] = self.order.within(body)
-        self._graph.flow(self._failed, failed)
-        self._graph.flow(self._unfollowed, failed)
-        for kind in ("await_expression", "for_in_statement"):
-            for inner in self._between(kind, body):
-                value = inner["right"] if kind == "for_in_statement" else inner
-                self._graph.flow(self._of.get(value, NOTHING), failed)
-        for target, _path, _default in pattern_names(self._source, parameter):
-            self._give(target, failed)
-
-    def _give(self, target: Syntax, value: int) -> None:
-        """A target of a pattern gets a value, at whatever place."""
-        if target in self._scopes.targets:
-            self._give_all(self._scopes.targets[target], value)
-        else:
-            self._set(bare(target), value)
-
-    def _give_all(self, binding: Binding, value: int) -> None:
-        """Every use of a variable may see a value."""
-        self._graph.flow(value, self._bound[binding])
-        for use in binding.uses:
-            self._graph.flow(value, self._versions.of_use.get(use, NOTHING))
-
-    def _between(self, kind: str, body: Syntax) -> list[Syntax]:
-        listed = self._source.of_kinds(kind)
-        first = bisect_left(listed, body.start, key=lambda node: node.start)
-        last = bisect_left(listed, body.end, key=lambda node: node.start)
-        return listed[first:last]
-
     # Changes
 
     def _assign(self, node: Syntax) -> int:
@@ -332,18 +241,6 @@ class Taint:
             if child is not left and child is not right:
                 self._visit(child)
         return value if node.kind == "assignment_expression" else self._graph.join([value, held])
-
-    def _set(self, target: Syntax, value: int) -> None:
-        if target.kind in MEMBERS:
-            holder = self._of.get(target, NOTHING)
-            self._graph.store(value, holder)
-            if "index" in target.fields:
-                self._graph.store(self._of.get(target["index"], NOTHING), holder)
-        elif target.kind in _NAMES and not self._is_bound(target):
-            self._graph.flow(value, self._outside(self._source.name(target)))
-
-    def _is_bound(self, name: Syntax) -> bool:
-        return name in self._scopes.targets or self._scopes.binding(name) is not None
 
     def _for_in(self, node: Syntax) -> int:
         for child in node.children:
@@ -376,10 +273,10 @@ class Taint:
         return result
 
     _RULES: ClassVar[dict[str, Callable[["Taint", Syntax], int]]] = {
-        "identifier": _name,
-        "shorthand_property_identifier": _name,
-        "this": _whose,
-        "super": _whose,
+        "identifier": Held.name,
+        "shorthand_property_identifier": Held.name,
+        "this": Held.whose,
+        "super": Held.whose,
         "call_expression": _call,
         "new_expression": _call,
         "assignment_expression": _assign,

@@ -196,7 +196,7 @@ def brace(text: str, dice: Dice) -> str:
     for body in some(bodies, dice):
         if body.kind != "statement_block":
             one.replace(body.start, body.start, "{")
-            one.replace(body.end, body.end, "}")
+            one.replace(body.end, body.end, "\n}")  # it may end with a comment
     return one.done()
 
 
