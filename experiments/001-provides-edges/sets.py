@@ -48,6 +48,10 @@ class Set:
     tools: Mapping[str, Tool]
     splits: Mapping[str, Pairs]
     """By ``train``, ``dev``, ``test`` and ``all``."""
+    rows: Mapping[str, list[dict[str, Any]]]
+    """The workflows of each split, as they are in the file."""
+    reader: Any
+    """Of workflows and tools the pairs."""
 
 
 def read(folder: Path, name: str) -> Set:
@@ -56,13 +60,14 @@ def read(folder: Path, name: str) -> Set:
     tools = {row["tool_id"]: tool(row) for row in rows}
     workflows = pl.read_parquet(folder / name / "workflows.parquet").to_dicts()
     if name == "n8n":
-        tools = learned(folder, tools)
+        tools = learned((row for row in workflows if row["split"] == "train"), tools)
     splits = SPLITS[name]
     by_split: dict[str, list[dict[str, Any]]] = {"all": workflows}
     for row in workflows:
         by_split.setdefault(splits[row["split"]], []).append(row)
     reader = {"toollinkos": dependencies(folder), "n8n": references}.get(name, flows)
-    return Set(name, tools, {split: reader(rows, tools) for split, rows in by_split.items()})
+    pairs = {split: reader(rows, tools) for split, rows in by_split.items()}
+    return Set(name, tools, pairs, by_split, reader)
 
 
 def tool(row: Mapping[str, Any]) -> Tool:
@@ -166,19 +171,25 @@ def references(rows: Iterable[Mapping[str, Any]], tools: Mapping[str, Tool]) -> 
     return Pairs(gold, known(pairs - gold, tools), {p: frozenset(fields[p]) for p in gold})
 
 
-def learned(folder: Path, tools: Mapping[str, Tool]) -> dict[str, Tool]:
-    """Tools of n8n with schemas learned from the references of its training split.
+def learned(
+    rows: Iterable[Mapping[str, Any]], tools: Mapping[str, Tool], *, parameters: bool = False
+) -> dict[str, Tool]:
+    """Tools of n8n with schemas learned from the references of workflows.
 
     A tool gives the fields that others have referred to, and takes the fields that it has
-    referred to: what it was called with, which is all that is known of its arguments.
+    referred to: what it was called with.
+
+    Args:
+        rows: workflows, of the training split.
+        tools: all.
+        parameters: a tool takes the parameters in which it has referred to fields instead.
     """
     given: dict[str, set[str]] = {}
     taken: dict[str, set[str]] = {}
-    rows = pl.read_parquet(folder / "n8n" / "workflows.parquet").filter(pl.col("split") == "train")
-    for row in rows.to_dicts():
-        for start, name, end, _ in json.loads(row["field_refs"] or "[]"):
+    for row in rows:
+        for start, name, end, parameter in json.loads(row["field_refs"] or "[]"):
             given.setdefault(row["nodes"][start], set()).add(name)
-            taken.setdefault(row["nodes"][end], set()).add(name)
+            taken.setdefault(row["nodes"][end], set()).add(parameter if parameters else name)
     return {
         key: msgspec.structs.replace(
             tool,
