@@ -19,6 +19,9 @@ def report_early_errors(source: Source, report: Reporter) -> None:
     for node in source.of_kinds("expression_statement"):
         if node.children and node.children[0].kind == "object":
             _check_block(node.children[0], report)
+    for node in source.of_kinds("arrow_function"):
+        if "body" in node.fields and node["body"].kind == "object":
+            _check_block(node["body"], report)
     for node in source.of_kinds("break_statement", "continue_statement"):
         _check_jump(source, node, report)
 
@@ -53,7 +56,7 @@ def _check_block(node: Syntax, report: Reporter) -> None:
             continue
         rest = node.children
     if any(child.kind != "shorthand_property_identifier" for child in rest):
-        message = "a statement that begins with { is a block: put the object in parentheses"
+        message = "what begins with { here is a block: put the object in parentheses"
         report.error(node, "syntax", message)
 
 

@@ -46,6 +46,7 @@ REFUSED = {
     "HTML comment": ("let i = 1\n--> comment", "syntax", "`-->` cannot begin a line"),
     "object at the start of a statement": ("{ a: 1, b: 2 }", "syntax", "put the object in parentheses"),
     "text key at the start of a statement": ('{ "a": 1 }', "syntax", "put the object in parentheses"),
+    "object as the body of an arrow function": ("return () => { a: 1, b: 2 }", "syntax", "put the object in parentheses"),
     "no TypeScript at all": ("SELECT * FROM tools WHERE 1", "syntax", "unexpected"),
     "Markdown around code": ("```ts\nreturn 1\n```\n", "syntax", "the code stands in a Markdown fence"),
 }  # fmt: skip

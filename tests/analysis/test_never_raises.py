@@ -2,6 +2,9 @@
 
 import random
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -52,6 +55,15 @@ def test_random_words_never_raise(source: str) -> None:
 def test_mutated_programs_never_raise(block: int) -> None:
     for seed in range(block * 60, block * 60 + 60):
         check(mutated(seed))
+
+
+@pytest.mark.parametrize("first", [1_000_000, 1_002_000])
+def test_of_thousands_of_mutated_sources_none_crashes_or_hangs_it(first: int) -> None:
+    """The fuzzer's: generated programs, snippets and epics, with lines and names exchanged."""
+    fuzzer = Path(__file__).parents[2] / "experiments" / "fuzz_analysis.py"
+    command = [sys.executable, fuzzer, "--sources", "2000", "--seed", str(first)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-1_000:]
 
 
 @pytest.mark.parametrize(
