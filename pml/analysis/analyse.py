@@ -125,7 +125,11 @@ def understand(reading: Reading, catalog: Catalog) -> Program:
 
 def analyse(source: str, catalog: Catalog, *, limits: Limits = Limits()) -> Program:  # noqa: B008  # frozen
     """Read and understand a program before it runs; never raises."""
-    return understand(read(source, limits=limits), catalog)
+    reading = read(source, limits=limits)
+    program = understand(reading, catalog)
+    if reading.names is not None:
+        reading.names.source.release()
+    return program
 
 
 def _not_understood(text: str, diagnostics: tuple[Diagnostic, ...]) -> Program:

@@ -23,7 +23,7 @@ that do the same in different ways stay different: the form is sound, not comple
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
 from pml.analysis.calls import Calls, Handle, Kind
@@ -113,7 +113,7 @@ class _Form(Written):
             self.text("hole", self._lifted[node])
             return
         node = bare(node)
-        if node in self._inputs and node.kind in _READING:
+        if node.kind in _READING and node in self._inputs:
             self.text("input", self._inputs[node])
             return
         write = self._WRITERS.get(node.kind)
@@ -124,18 +124,14 @@ class _Form(Written):
 
     def _plain(self, node: Syntax) -> None:
         """Kind, tokens and children as they stand."""
-        dropped = _OF_TYPES.get(node.kind, ())
-        kept = [token for token in node.tokens if token not in dropped]
-        if "let" in kept and self._keeping.is_constant(node, self.source):
-            kept = ["const" if word == "let" else word for word in kept]
-        self.open(_SAME_KIND.get(node.kind, node.kind), *kept)
-        roles = {id(child): role for role, child in node.fields.items()}
+        self.open(_SAME_KIND.get(node.kind, node.kind), *self._kept(node))
+        roles = {child: role for role, child in node.fields.items()}
         for child in node.children:
             if child.kind == "empty_statement" and node.kind in _LISTS:
                 continue
             if child.kind == "class_heritage" and not child.children:
                 continue  # only interfaces
-            role = roles.get(id(child))
+            role = roles.get(child)
             if role is not None:
                 self.parts.append(f"{role}:")
             if is_body(node, role):
@@ -145,6 +141,16 @@ class _Form(Written):
             else:
                 self.visit(child)
         self.close()
+
+    def _kept(self, node: Syntax) -> Iterable[str]:
+        """The tokens that say something."""
+        if not node.tokens:
+            return ()
+        dropped = _OF_TYPES.get(node.kind, ())
+        kept = [token for token in node.tokens if token not in dropped]
+        if "let" in kept and self._keeping.is_constant(node, self.source):
+            kept = ["const" if word == "let" else word for word in kept]
+        return kept
 
     def _body(self, node: Syntax) -> None:
         """The statement of a branch or loop: in a block or not."""

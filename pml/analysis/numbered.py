@@ -1,6 +1,6 @@
 """Text in which names are numbers: what the canonical form is written with."""
 
-import json
+from json.encoder import encode_basestring_ascii
 
 from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import Source, Syntax
@@ -30,7 +30,7 @@ class Numbered:
 
     def text(self, what: str, text: str) -> None:
         """Write a text as it is."""
-        self.parts.append(f"{what} {json.dumps(text)}")
+        self.parts.append(f"{what} {encode_basestring_ascii(text)}")
 
     def name(self, node: Syntax) -> None:
         """Write a name: the number of its binding, or itself where it has none."""

@@ -91,7 +91,7 @@ class Tracer:
             found = handler(self, node, path, text)
             if found is not None:
                 return found
-        made = self._made_of(node.children)
+        made = self._made_of(node.children) if node.children else ()
         return (*made, UNSEEN) if node.kind in _UNSEEN else made
 
     def _made_of(self, nodes: list[Syntax]) -> Origins:

@@ -60,6 +60,8 @@ def once(origins: Sequence[Origin]) -> Origins:
 
 def inexact(origins: Sequence[Origin]) -> Origins:
     """The same things, with more than access between them and the value."""
+    if not origins:
+        return ()
     return once(
         [Origin(o.kind, o.name, o.site, o.text, False, o.path) if o.exact else o for o in origins]
     )
