@@ -11,6 +11,9 @@ from pml.domain.tools import Catalog, Tool
 
 _Latest = dict[str, frozenset[int]]
 """By tool, the call sites whose result is the latest one of that tool."""
+_MOST = 12
+"""Of calls of one tool that may each be the latest, since each may be passed by: the last ones.
+In a program of n such calls after each other there would be n * n edges."""
 
 
 def dataflow_edges(
@@ -43,7 +46,7 @@ def schema_edges(graph: Graph, catalog: Catalog, known: set[tuple[str, str]]) ->
 
     ``known`` are the pairs that have a dataflow edge.  Of several calls of one tool only the
     latest before the consumer provides: what it returned is newer, and edges stay few in long
-    programs.  Only what a schema says of a result counts, declared or learned; names and
+    programs; of those that may each be the latest, the last `_MOST`.  Only what a schema says of a result counts, declared or learned; names and
     descriptions are too little evidence for an edge of a program.
     """
     matches = _Matches(catalog)
@@ -112,5 +115,12 @@ def _into(
 def _merged(first: _Latest | None, second: _Latest) -> _Latest:
     if first is None or first is second:
         return second
-    none: frozenset[int] = frozenset()
-    return {t: first.get(t, none) | second.get(t, none) for t in (*first, *second)}
+    merged = dict(first)
+    for tool, numbers in second.items():
+        known = first.get(tool, numbers)
+        merged[tool] = numbers if known == numbers else _last(known | numbers)
+    return merged
+
+
+def _last(numbers: frozenset[int]) -> frozenset[int]:
+    return numbers if len(numbers) <= _MOST else frozenset(sorted(numbers)[-_MOST:])

@@ -51,11 +51,16 @@ class Binding:
     @property
     def function(self) -> Syntax | None:
         """The function that the name always stands for, if it does."""
-        whole = [d for d in self.definitions if not (d.weak and d.path)]
-        if len(whole) != 1 or whole[0].path or whole[0].weak:
-            return None
-        value = bare(whole[0].value)
-        return value if value.kind in FUNCTIONS else None
+        found: Syntax | None = None
+        for definition in self.definitions:  # of a list that grows, only the first is looked at
+            if definition.weak and definition.path:
+                continue
+            value = bare(definition.value)
+            one_of_several = found is not None or definition.path or definition.weak
+            if one_of_several or value.kind not in FUNCTIONS:
+                return None
+            found = value
+        return found
 
 
 _BLOCKS = frozenset(

@@ -64,6 +64,13 @@ def test_of_several_calls_of_one_tool_the_latest_provides() -> None:
     assert {edge[:2] for edge in edges(either, MAIL)} == {("n1", "n3"), ("n2", "n3")}
 
 
+def test_of_many_calls_that_may_be_passed_by_the_last_ones_provide() -> None:
+    """Else the edges of a long program would grow with the square of its length."""
+    call = "if (args.a) { await mcp.crm.create_user({}); }"
+    found = {edge[:2] for edge in edges(*[call] * 40, MAIL)}
+    assert found == {(f"n{number}", "n41") for number in range(29, 41)}
+
+
 def test_where_a_value_flows_the_schemas_need_not_say_so() -> None:
     source = (
         "const user = await mcp.crm.create_user({});\n"
