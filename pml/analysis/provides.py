@@ -46,8 +46,9 @@ def schema_edges(graph: Graph, catalog: Catalog, known: set[tuple[str, str]]) ->
 
     ``known`` are the pairs that have a dataflow edge.  Of several calls of one tool only the
     latest before the consumer provides: what it returned is newer, and edges stay few in long
-    programs; of those that may each be the latest, the last `_MOST`.  Only what a schema says of a result counts, declared or learned; names and
-    descriptions are too little evidence for an edge of a program.
+    programs; of those that may each be the latest, the last `_MOST`.  Only what a schema says of
+    a result counts, declared or learned; names and descriptions are too little evidence for an
+    edge of a program.
     """
     matches = _Matches(catalog)
     latest: dict[int, _Latest] = {}

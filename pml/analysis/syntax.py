@@ -8,6 +8,7 @@ when the code runs), and an index by kind, so that later passes look up instead 
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 
 from msgspec import Struct
 from tree_sitter import Node, Parser, Tree
@@ -126,10 +127,10 @@ class Source:
 
     def of_kinds(self, *kinds: str) -> list[Syntax]:
         """All nodes of these kinds in source order."""
-        if len(kinds) == 1:
-            return self.by_kind.get(kinds[0], [])
-        found = [node for kind in kinds for node in self.by_kind.get(kind, ())]
-        return sorted(found, key=lambda node: (node.start, -node.end))
+        found = [nodes for kind in kinds if (nodes := self.by_kind.get(kind))]
+        if len(found) <= 1:  # in order as they are
+            return found[0] if found else []
+        return sorted(chain.from_iterable(found), key=lambda node: (node.start, -node.end))
 
     def text(self, node: Syntax) -> str:
         """The node's source text."""
@@ -246,12 +247,12 @@ class Source:
                     if levels >= MAX_DEPTH:
                         self.too_deep = copied
                         return root
-                    chain = self._chain_length(node, copied) if do is LOOK else 1
+                    links = self._chain_length(node, copied) if do is LOOK else 1
                     if cursor.goto_first_child():
                         levels += 1
                         parents.append(copied)
                         parent = copied
-                        for _ in range(chain - 1):  # down to the first operand
+                        for _ in range(links - 1):  # down to the first operand
                             parents.append(copied)
                             cursor.goto_first_child()
                         continue
