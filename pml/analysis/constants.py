@@ -18,6 +18,8 @@ TAKING_ELEMENTS = frozenset(
 )
 """Methods of arrays that give each element to a function, and to nothing else."""
 _LITERALS = frozenset({"object", "array"})
+_LONGEST = 10_000
+"""Characters of a computed name: `a + a` of `a + a`, and so on, would have as many as one likes."""
 _WRITES = frozenset(
     {
         "assignment_expression",
@@ -247,7 +249,7 @@ class Constants:
         if node.tokens != ("+",):
             return None
         left, right = self.string(node["left"]), self.string(node["right"])
-        return None if left is None or right is None else left + right
+        return None if left is None or right is None else _short(left + right)
 
     def _template(self, node: Syntax) -> str | None:
         parts: list[str] = []
@@ -258,7 +260,7 @@ class Constants:
                 return None
             parts += [self._unescaped(start, child.start), inner]
             start = child.end
-        return "".join([*parts, self._unescaped(start, node.end - 1)])
+        return _short("".join([*parts, self._unescaped(start, node.end - 1)]))
 
     def _either(self, node: Syntax) -> str | None:
         first, second = self.string(node["consequence"]), self.string(node["alternative"])
@@ -276,6 +278,10 @@ class Constants:
         "template_string": _template,
         "ternary_expression": _either,
     }
+
+
+def _short(text: str) -> str | None:
+    return text if len(text) <= _LONGEST else None
 
 
 def _takes_apart(pattern: Syntax) -> bool:

@@ -135,7 +135,7 @@ def lift(
     found: dict[Syntax, tuple[Passed, Place, Any]] = {}
     behind: dict[Syntax, list[Syntax]] = {}
     for one in values:
-        for place, node, value in finder.literals(one.expression, one.place, one.hidden, ()):
+        for place, node, value in finder.literals(one.expression, one.place, one.hidden, set()):
             found.setdefault(node, (one, place, value))
             behind.setdefault(bare(one.expression), []).append(node)
     counts = dict.fromkeys(read.names, 1)
@@ -175,11 +175,13 @@ class _Finder:
         expression: Syntax,
         place: Place,
         spread: frozenset[str] | None,
-        through: tuple[Binding, ...],
+        seen: set[tuple[Binding, Place]],
+        hops: int = 0,
     ) -> Iterator[tuple[Place, Syntax, Any]]:
         """The literals that a passed value is or holds, each with its place in the arguments.
 
-        Of what is ``spread`` only members are passed, but for those names.
+        Of what is ``spread`` only members are passed, but for those names.  Nothing is followed
+        twice to one place: what is ``seen`` grows.
         """
         value = literal(self._source, expression)
         node = bare(expression)
@@ -190,12 +192,13 @@ class _Finder:
             make = _members if node.kind == "object" else _leaves
             for inner, leaf, others in make(self._source, node, place):
                 if spread is None or inner == place or inner[len(place)] not in spread:
-                    yield from self.literals(leaf, inner, others, through)
+                    yield from self.literals(leaf, inner, others, seen, hops)
         elif node.kind in _NAMES:
             binding = self._scopes.binding(node)
-            if binding is not None and binding not in through and len(through) < _HOPS:
+            if binding is not None and (binding, place) not in seen and hops < _HOPS:
+                seen.add((binding, place))
                 for given in self._values(binding):
-                    yield from self.literals(given, place, spread, (*through, binding))
+                    yield from self.literals(given, place, spread, seen, hops + 1)
 
     def _values(self, binding: Binding) -> list[Syntax]:
         """What a name stands for wherever it is used, if that is known."""

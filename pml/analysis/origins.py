@@ -55,6 +55,8 @@ class Tracer:
         self._tracing: set[tuple[Definition, Path]] = set()
         self._traced: dict[Syntax, Origins] = {}
         self._inside: set[Syntax] = set()
+        self._given: dict[tuple[Syntax, Path, str | None], Origins] = {}
+        """What helpers give; of one that is traced inside another that calls it, at least that."""
         self._reaching = Reaching(source, functions, self.shared)
 
     def prepare(self) -> None:
@@ -258,10 +260,12 @@ class Tracer:
         plain = given is not None and given.kind == "arguments"
         if function in self._inside or "generator" in function.kind or not plain:
             return (*self._made_of(call.children), UNSEEN)
-        self._inside.add(function)
-        found = self._either(self._functions.returned(function), path, text)
-        self._inside.discard(function)
-        return found
+        key = (function, path, text)
+        if key not in self._given:
+            self._inside.add(function)
+            self._given[key] = self._either(self._functions.returned(function), path, text)
+            self._inside.discard(function)
+        return self._given[key]
 
     def _library(self, node: Syntax, method: str | None) -> Origins:
         """What a call of a standard method or function is made of."""

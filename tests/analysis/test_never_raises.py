@@ -1,5 +1,7 @@
 """Whatever the source: analysis answers, and what it answers is consistent (SA-11)."""
 
+# ruff: noqa: E501  # programs, a row each
+
 import random
 import re
 import subprocess
@@ -104,3 +106,20 @@ def test_a_program_of_two_thousand_lines_is_analysed_whole() -> None:
     assert analysed.errors == ()
     assert len(analysed.parameters) == 2_000
     assert [p.name for p in analysed.parameters][-1] == "x_1999"
+
+
+DOUBLING = {
+    "results": ("const f0 = (x) => mcp.s.a({ x });", "const f{} = (x) => [f{}(x), f{}(x)];", "await f24('q')"),
+    "values": ("const f0 = (x) => x + 1;", "const f{} = (x) => f{}(x) + f{}(x);", "await mcp.s.a({ x: f24(args.y) })"),
+    "what is passed": ("const f0 = (x) => mcp.s.a({ x });", "const f{} = (x) => {{ f{}(x); f{}(x) }};", "const k = 'q'; f24(k)"),
+    "names": ("const f0 = 'a';", "const f{} = f{} + f{};", "await mcp.s[f24]()"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOUBLING)
+def test_what_doubles_again_and_again_is_looked_at_once(name: str) -> None:
+    """SA-11: no time that doubles with every line; this would take hours."""
+    first, each, last = DOUBLING[name]
+    lines = [first, *(each.format(n, n - 1, n - 1) for n in range(1, 60))]
+    analysed = program("\n".join([*lines, last.replace("24", "59")]))
+    assert analysed.structure.nodes
