@@ -18,7 +18,7 @@ from pml.analysis.standard import (
     SAME_OBJECTS,
     UNTRACEABLE,
 )
-from pml.analysis.syntax import Source, Syntax, bare
+from pml.analysis.syntax import MEMBERS, Source, Syntax, bare
 from pml.analysis.valuegraph import ValueGraph
 
 
@@ -103,7 +103,7 @@ class Effects:
     def _standard_root(self, node: Syntax) -> str | None:
         """The standard name that the callee begins with: ``Object`` of ``Object.assign``."""
         inner = bare(_callee(node))
-        if inner.kind == "member_expression":
+        if inner.kind in MEMBERS:
             inner = bare(inner["object"])
         if inner.kind != "identifier" or self._scopes.binding(inner) is not None:
             return None

@@ -285,7 +285,7 @@ class Tracer:
     def _root(self, node: Syntax) -> str | None:
         """The standard name that a callee begins with: ``Object`` of ``Object.assign``."""
         callee = bare(node.get("function") or node["constructor"])
-        inner = bare(callee["object"]) if callee.kind == "member_expression" else callee
+        inner = bare(callee["object"]) if callee.kind in MEMBERS else callee
         if inner.kind != "identifier" or self._scopes.binding(inner) is not None:
             return None
         name = self._source.name(inner)

@@ -89,11 +89,17 @@ def rename(text: str, _: Dice) -> str:
     names = {**one.scopes.bound, **one.scopes.targets}
     numbers = {binding: f"w{n}_" for n, binding in enumerate(dict.fromkeys(names.values()))}
     for node, binding in names.items():
-        if binding.kind != "enum":
+        if binding.kind != "enum" and not _is_property(binding.node):
             _rename(one, node, numbers[binding])
     for node in one.source.of_kinds("statement_identifier"):
         one.put(node, f"label_{one.text(node)}")
     return one.done()
+
+
+def _is_property(parameter: Syntax) -> bool:
+    """``private x`` in a constructor: its name is that of a property, too."""
+    outer = parameter.parent
+    return outer is not None and outer.get("pattern") is parameter and outer.start < parameter.start
 
 
 def _rename(one: Parsed, node: Syntax, name: str) -> None:
