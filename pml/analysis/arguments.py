@@ -16,7 +16,7 @@ from pml.analysis.literals import NOT_LITERAL, key_name, literal
 from pml.analysis.origins import Tracer
 from pml.analysis.phrasing import Keeping
 from pml.analysis.scope import Into, Path, Scopes
-from pml.analysis.syntax import Source, Syntax, bare
+from pml.analysis.syntax import Source, Syntax, bare, wrapped
 from pml.analysis.taint import Taint
 from pml.analysis.traces import UNSEEN, From, Origin, Origins
 from pml.domain.structure import (
@@ -151,7 +151,8 @@ class Arguments:
 
     def _of_value(self, site: Site) -> dict[str, Argument]:
         """A tool that is handed on: called with what its receiver gives it."""
-        call = site.expression.parent.parent if site.expression.parent is not None else None
+        given = wrapped(site.expression).parent
+        call = None if given is None else given.parent
         if call is None or method_of(self._source, call) is None:
             self._noted(site, SPREAD, "", site.expression, (UNSEEN,))
             return {SPREAD: Computed(expression=self._source.text(site.expression))}
