@@ -17,6 +17,7 @@ from pml.analysis.diagnose import (
     report_calls,
     report_flow,
     report_refused,
+    report_uncalled,
 )
 from pml.analysis.early import report_early_errors
 from pml.analysis.edges import Drawn, draw
@@ -35,6 +36,8 @@ from pml.analysis.splice import instrument
 from pml.analysis.statements import Statements
 from pml.analysis.syntax import Source
 from pml.analysis.taint import Taint
+from pml.analysis.uncalled import Uncalled
+from pml.analysis.undeclared import report_undeclared
 from pml.analysis.unparsed import report_depth, report_syntax
 from pml.domain.limits import Limits
 from pml.domain.program import Diagnostic, Program, Severity
@@ -193,6 +196,7 @@ def _analyse(names: _Names, text: str, catalog: Catalog) -> Program:
     report = Reporter(source)
     report_early_errors(source, report)
     report_refused(source, scopes, report)
+    report_undeclared(source, scopes, catalog, report)
     live = Live(source, scopes, names.functions, calls)
     flow = Statements(
         source=source, scopes=scopes, functions=names.functions, calls=calls, live=live
@@ -209,6 +213,7 @@ def _analyse(names: _Names, text: str, catalog: Catalog) -> Program:
     arguments = Arguments(source, scopes, tracer=tracer, taint=taint, ids=ids, lifts=lifts)
     given = {site: arguments.of(site) for site in calls.sites}
     report_calls(source, calls, catalog, given, report)
+    report_uncalled(Uncalled(source, scopes, calls), report)
     report_flow(
         source,
         unreachable=flow.unreachable,

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pml.analysis.calls import Calls, Site
 from pml.analysis.functions import method_of, receiver_of
 from pml.analysis.globals import ABSENT, RESERVED, SHIM
+from pml.analysis.hyphens import subtractions
 from pml.analysis.judging import Judge, Violation
 from pml.analysis.misuses import Misuse
 from pml.analysis.partial import place_of
-from pml.analysis.scope import Scopes
+from pml.analysis.scope import Scopes, parameters
 from pml.analysis.syntax import Source, Syntax, bare
+from pml.analysis.uncalled import Uncalled
 from pml.analysis.unknown import Unknown, not_a_tool
 from pml.domain.program import Diagnostic, Severity
 from pml.domain.structure import Argument
@@ -127,7 +129,11 @@ def report_calls(
     """Unknown servers, tools and capabilities, and arguments that cannot be right."""
     unknown = Unknown(catalog)
     judge = Judge(source)
-    for site in calls.sites:
+    told = set()
+    for node, whole, message in subtractions(source, calls):
+        told.add(node)
+        report.error(whole, "no-tool", message)
+    for site in (one for one in calls.sites if one.expression not in told):
         tool = catalog.find(site.handle.tool)
         if tool is None:
             report.add(site.expression, unknown.of(site.handle))
@@ -138,7 +144,7 @@ def report_calls(
                 report.add(place, (severity, violation.code, violation.message))
     for call, handle in calls.not_tools:
         report.error(call, "no-tool", not_a_tool(handle, catalog))
-    for leak in calls.leaks:
+    for leak in (one for one in calls.leaks if one not in told):
         message = (
             f"{source.text(bare(leak))[:_TEXT_CHARS]} goes where it cannot be followed: what is "
             "called through it is not known before the program runs, so it needs approval"
@@ -171,6 +177,17 @@ def report_flow(
     for node in unawaited:
         if node not in told:
             report.warn(node, "unawaited-call", _unawaited(source, node))
+
+
+def report_uncalled(uncalled: Uncalled, report: Reporter) -> None:
+    """Functions with calls that never happen, since nothing calls the function."""
+    for function, binding in uncalled.functions.items():
+        given = "..." if parameters(function) else ""
+        todo = f"add return await {binding.name}({given});"
+        if not uncalled.every_call:
+            todo = "call it, or remove it"
+        message = f"{binding.name!r} is never called, so the calls in it never happen: {todo}"
+        report.warn(binding.node, "never-called", message)
 
 
 def _unawaited(source: Source, call: Syntax) -> str:

@@ -20,6 +20,7 @@ from pml.analysis.masking import (
 from pml.analysis.scope import Scopes
 from pml.analysis.secrets_in_code import Secrets, find_secrets
 from pml.analysis.syntax import Source
+from pml.analysis.uncalled import Uncalled
 from pml.domain.capability import (
     RESERVED_NAMES,
     CapabilityParameter,
@@ -53,7 +54,12 @@ def new_capability(
         return reason
     try:
         parsed = Source(program.source)
-        secrets = _secrets(parsed)
+        scopes = Scopes(parsed)
+        functions = Functions(parsed, scopes)
+        calls = Calls(parsed, scopes, functions)
+        if Uncalled(parsed, scopes, calls).every_call:
+            return "it calls nothing: its calls stand in functions that are never called"
+        secrets = _secrets(parsed, scopes, functions, calls)
     except RecursionError:
         return "it is too intricate to be looked through for secrets: split it"
     if secrets.line is not None:
@@ -89,10 +95,7 @@ def _unfit(program: Program) -> str:
     return ""
 
 
-def _secrets(source: Source) -> Secrets:
-    scopes = Scopes(source)
-    functions = Functions(source, scopes)
-    calls = Calls(source, scopes, functions)
+def _secrets(source: Source, scopes: Scopes, functions: Functions, calls: Calls) -> Secrets:
     read = inputs(source, scopes)
     lifts = lift(source, scopes, functions, calls, values=passed(source, calls), read=read)
     return find_secrets(source, scopes, lifts.literals)

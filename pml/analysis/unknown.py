@@ -1,6 +1,7 @@
 """What is said of a call of no known tool or capability: what may have been meant (SA-7)."""
 
 from pml.analysis.handles import Handle, Kind
+from pml.analysis.meant import Meant
 from pml.analysis.typescript import access
 from pml.domain.capability import CAPABILITY_SERVER
 from pml.domain.nearest import did_you_mean, nearest
@@ -11,6 +12,7 @@ from pml.domain.tools import Catalog
 _HINTS = 50
 """Names of one program that are compared with all others: each costs time with every tool."""
 _ELSEWHERE = 3
+_SERVERS = 12
 _NO_TOOL_NAMES = frozenset({"then", "toJSON"})
 Said = tuple[Severity, str, str]
 
@@ -89,6 +91,19 @@ def not_a_tool(handle: Handle, catalog: Catalog) -> str:
     if handle.kind is Kind.CAPABILITIES:
         return "capabilities is no function: call one by its name, capabilities.name({ ... })"
     server = handle.server or "server"
+    if handle.server is not None and server not in catalog.servers:
+        return _not_a_server(server, catalog)
     tools = list(catalog.tools_of(server))[:_ELSEWHERE]
     example = f"mcp{access(server)}{access(tools[0])}" if tools else f"mcp{access(server)}.tool"
     return f"{server!r} is a server, no tool: call one of its tools, as in {example}({{ ... }})"
+
+
+def _not_a_server(name: str, catalog: Catalog) -> str:
+    """What is said of ``mcp.name(...)`` where no server has that name."""
+    tool = Meant(catalog).call([name])
+    if tool is not None:
+        return f"{name!r} is no server, and a tool is called through its server: write {tool}"
+    servers = [server for server in catalog.servers if server != CAPABILITY_SERVER]
+    shown = ", ".join(servers[:_SERVERS]) + (", ..." if len(servers) > _SERVERS else "")
+    there = f"; the servers are {shown}" if servers else ""
+    return f"{name!r} is no server: tools are called as mcp.server.tool({{ ... }}){there}"

@@ -20,14 +20,15 @@ _CLOSING = {"(": ")", "[": "]", "{": "}", "${": "}"}
 
 _FENCE = re.compile(rb"\s*(```[^\n`]*\n)")
 _USING_LOOP = re.compile(r"for\s*(?:await\s*)?\(\s*(?:await\s+)?using\b")
-_JSX = re.compile(r"</[A-Za-z>]|/>")
+_JSX = re.compile(r"</([A-Za-z][\w.]*)?\s*>|<([A-Za-z][\w.]*)[^<>]*/>")
+_NO_JSX = "JSX is not possible: a program has no page; make text, or return data"
 _OPEN_STRING = re.compile(r"""^(?:[^'"`\n\\]|\\.)*(?:"(?:[^"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*)$""")
 _REASONS: tuple[tuple[Callable[[str], object], str], ...] = (
     (
         _USING_LOOP.search,
         "`for (using x of y)` is not understood: write `for (const v of y) { using x = v; ... }`",
     ),
-    (_JSX.search, "JSX is not possible: a program has no page; make text, or return data"),
+    (_JSX.search, _NO_JSX),
     (lambda text: text.count("`") % 2, "a template is never closed: add `"),
     (
         lambda text: _OPEN_STRING.match(text.split("\n", 1)[0]),
@@ -52,7 +53,19 @@ def report_syntax(source: Source, report: Reporter) -> None:
             report.at(start, node.end_byte, Severity.ERROR, "syntax", message)
         else:
             message = _reason(source, node) or _unexpected(source, node)
-            report.at(node.start_byte, node.end_byte, Severity.ERROR, "syntax", message)
+            start = _start(source, node, message)
+            report.at(start, node.end_byte, Severity.ERROR, "syntax", message)
+
+
+def _start(source: Source, node: Node, message: str) -> int:
+    """Where the mistake begins: the parser goes back to the beginning of a statement."""
+    if message is not _NO_JSX:
+        return node.start_byte
+    data = source.data[node.start_byte : min(node.end_byte, node.start_byte + _LOOKED_AT)]
+    closed = _JSX.search(data.decode("utf-8", "ignore"))
+    name = "" if closed is None else closed[1] or closed[2] or ""
+    opened = re.search(rb"<" + re.escape(name.encode()) + rb"(?![\w.])", data)
+    return node.start_byte + (0 if opened is None else opened.start())
 
 
 def report_depth(source: Source, report: Reporter) -> None:

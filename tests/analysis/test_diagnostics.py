@@ -105,7 +105,7 @@ def test_a_message_says_what_was_expected(source: str) -> None:
         "if (typeof process === 'undefined') return",
         "const x = { eval: 1, import: 2 }; return x.eval + x.import",
         "const process = 1; return process",
-        "f((args) => args); { const mcp = 1; f(mcp) } (function capabilities() {})()",
+        "[].map((args) => args); { const mcp = 1; [].at(mcp) } (function capabilities() {})()",
         "for (const x of []) ; for (const x in {}) ; for (let i, j = 0; j; ) break",
         "a: b: for (;;) { switch (x) { case 1: break; case 2: continue a } break b }",
         "debugger; label: { break label }",
@@ -120,10 +120,10 @@ WARNINGS = {
     "await mcp.s.a(); mcp.s.b()": "unawaited-call",
     "const p = mcp.s.a(); return 1": "unawaited-call",
     "xs.map((x) => mcp.s.a({ x })); return 1": "unawaited-call",
-    "mcp.s.a().then((x) => f(x))": "unawaited-call",
+    "mcp.s.a().then((x) => String(x))": "unawaited-call",
     "const h = async () => { await mcp.s.a() }; h(); return 1": "unawaited-call",
     "return 1; await mcp.s.a()": "unreachable-code",
-    "while (true) { await mcp.s.a() } f()": "unreachable-code",
+    "while (true) { await mcp.s.a() } String()": "unreachable-code",
     "await mcp.s[x]()": "dynamic-tool",
 }
 
@@ -150,7 +150,7 @@ def test_a_warning_comes_with_code_that_runs(source: str) -> None:
         "for (const p of [mcp.s.a(), mcp.s.b()]) await p",
         "void mcp.s.a()",
         "await mcp.s.a().then((x) => mcp.s.b({ x })).finally(() => 1)",
-        "const p = mcp.s.a(); return { p: await f(p) }",
+        "const p = mcp.s.a(); return { p: await Promise.any([p]) }",
     ],
 )
 def test_awaited_calls_are_not_warned_about(source: str) -> None:

@@ -20,7 +20,7 @@ SAID = {
     "return 1 + mcp.s.a()": "a promise is not its value: write await mcp.s.a()",
     "return `${mcp.s.a()}`": "a promise in a text is [object Promise]: write await mcp.s.a()",
     "return { ...mcp.s.a() }": "a promise has no elements and no fields: write ...(await mcp.s.a())",
-    "for (const x of mcp.s.a()) f(x)": "a promise has no elements: write await mcp.s.a()",
+    "for (const x of mcp.s.a()) console.log(x)": "a promise has no elements: write await mcp.s.a()",
     "return JSON.stringify(mcp.s.a())": "nothing waits for this promise, so its value is not there yet: write await mcp.s.a()",
     "return await mcp.s.a({ v: mcp.s.b() })": "nothing waits for this promise, and it becomes {} as JSON: write await mcp.s.b()",
     "const v = mcp.s.b(); return await mcp.s.a({ v })": "nothing waits for this promise, and it becomes {} as JSON: write await v",
