@@ -95,6 +95,11 @@ class Reading:
     names: _Names | None
     """None where it is refused."""
 
+    def release(self) -> None:
+        """Take the tree apart, for whoever has understood it for the last time."""
+        if self.names is not None:
+            self.names.source.release()
+
 
 def read(source: str, *, limits: Limits = Limits()) -> Reading:  # noqa: B008  # frozen
     """Parse a program and find what it calls; never raises."""
@@ -130,8 +135,7 @@ def analyse(source: str, catalog: Catalog, *, limits: Limits = Limits()) -> Prog
     """Read and understand a program before it runs; never raises."""
     reading = read(source, limits=limits)
     program = understand(reading, catalog)
-    if reading.names is not None:
-        reading.names.source.release()
+    reading.release()
     return program
 
 

@@ -262,6 +262,7 @@ async def examine(source: str, *, library: Library, limits: Limits) -> Examined:
             alike = await library.alike(named.capabilities)
             offered = with_capabilities({**library.names, **listed.tools}, {**alike, **by_name})
             understood = await asyncio.to_thread(understand, reading, offered)
+        reading.release()
         known.put_program(understood, catalog, source=source)
         program = understood
     return Examined(
