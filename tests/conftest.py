@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+import os
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -20,8 +21,10 @@ from pml.store.postgres import postgres_store
 _STOP_S = 30.0
 
 # No wall-clock assertions: hypothesis would fail an example for a slow moment of the machine.
-settings.register_profile("pml", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("pml")
+# A build says the same each time; HYPOTHESIS_PROFILE=search looks for what no build has seen.
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("pml", settings.get_profile("search"), derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "pml"))
 
 # Started in the background a shell makes us ignore Ctrl-C, and what we start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -63,7 +63,7 @@ def test_mutated_programs_never_raise(block: int) -> None:
 def test_of_thousands_of_mutated_sources_none_crashes_or_hangs_it(first: int) -> None:
     """The fuzzer's: generated programs, snippets and epics, with lines and names exchanged."""
     fuzzer = Path(__file__).parents[2] / "experiments" / "fuzz_analysis.py"
-    command = [sys.executable, fuzzer, "--sources", "2000", "--seed", str(first)]
+    command = [sys.executable, str(fuzzer), "--sources", "2000", "--seed", str(first)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-1_000:]
 
