@@ -1,8 +1,8 @@
 """Shared by all tests: one embedded PostgreSQL per worker, one user of it per test."""
 
 import logging
-import secrets
 import os
+import secrets
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
