@@ -233,6 +233,8 @@ class Constants:
         declaration = binding.node.parent
         if declaration is None or declaration.kind != "enum_declaration" or len(path) != 1:
             return None
+        if binding in self._scopes.merged:  # a later part may say otherwise
+            return None
         if not all(self._reads_enum(wrapped(use)) for use in binding.uses):
             return None
         members = [m for m in declaration["body"].children if m.kind == "enum_assignment"]

@@ -13,7 +13,7 @@ import jsonschema_rs
 
 from pml.analysis.expected import expectation, kind_of, shown, types_of
 from pml.analysis.partial import Partial, partial_arguments
-from pml.analysis.schemas import properties
+from pml.analysis.schemas import properties, unlisted
 from pml.analysis.scope import Path
 from pml.analysis.syntax import Source, Syntax, bare
 from pml.domain.nearest import nearest
@@ -35,7 +35,7 @@ class Violation:
     place: Path
     message: str
     certain: bool = True
-    """False for formats, which servers read in their own way."""
+    """False for formats, which servers read in their own way, and for what a schema leaves open."""
 
 
 _VALIDATORS = 2_000
@@ -81,6 +81,8 @@ class Judge:
         self, tool: Tool, written: list[Syntax], known: Mapping[str, Argument]
     ) -> Iterator[Violation]:
         """What is wrong with the arguments as they are written, ``known`` as analysis sees them."""
+        if any(one.kind == "spread_element" for one in written):
+            return  # how many there are, and which is the first, is not known
         whole = known.get(SPREAD)
         if isinstance(whole, Literal) and bare(written[0]).kind != "object":
             message = (
@@ -92,6 +94,11 @@ class Judge:
         given = partial_arguments(self._source, written, known)
         if given is not None:
             yield from islice(self._judged(tool, given), _VIOLATIONS)
+            for name in unlisted(tool.input_schema, given.value)[:_NAMES]:
+                known_names = list(properties(tool.input_schema))
+                message = f"{tool.id} lists no argument {name!r}"
+                message += _alternatives(name, known_names)
+                yield Violation("doubtful-argument", (name,), message, certain=False)
 
     def _judged(self, tool: Tool, given: Partial) -> Iterator[Violation]:
         validator = _MADE.of(tool)
@@ -113,8 +120,12 @@ class Judge:
 
 def _missing(tool: Tool, place: Path, error: jsonschema_rs.ValidationError) -> Violation:
     name = error.kind.as_dict()["property"]
-    types = types_of(properties(_schema_at(tool, place)).get(name))
+    schema = _schema_at(tool, place)
+    types = types_of(properties(schema).get(name))
     expected = f" ({types})" if types else ""
+    strange = unlisted(schema, error.instance)[:_NAMES]
+    if strange:
+        expected += f", and knows no {' and no '.join(map(repr, strange))}"
     if not place:
         return Violation("missing-argument", (), f"{tool.id} needs the argument {name!r}{expected}")
     message = f"{_named(tool, place)} needs the field {name!r}{expected}"

@@ -11,10 +11,28 @@ from pml.domain.tools import Tool
 _Schema = Mapping[str, Any]
 
 
+_OPENING = frozenset(
+    {"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"}
+    | {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"}
+)
+"""Keywords of schemas that say themselves what becomes of other fields, or may list more."""
+
+
 def properties(schema: _Schema | None) -> dict[str, Any]:
     """The schemas of an object's fields by name."""
     found = (schema or {}).get("properties")
     return found if isinstance(found, dict) else {}
+
+
+def unlisted(schema: _Schema, value: object) -> list[str]:
+    """Fields of a value of which a schema says nothing at all, where it lists the fields.
+
+    The schema does not refuse them; most servers ignore them, or do.
+    """
+    known = properties(schema)
+    if not known or not isinstance(value, dict) or _OPENING & schema.keys():
+        return []
+    return [name for name in value if name not in known]
 
 
 def required(schema: _Schema) -> frozenset[str]:

@@ -97,6 +97,8 @@ class Scopes:
         self.free: dict[str, list[Syntax]] = {}
         self.doubled: list[Syntax] = []
         """Names declared a second time by ``let``, ``const`` or ``class`` in one scope."""
+        self.merged: set[Binding] = set()
+        """Enums that are declared in several parts."""
         self.assigned_free: list[Syntax] = []
         """Names that are assigned and that nothing declares."""
         self._declare_all()
@@ -134,6 +136,8 @@ class Scopes:
         known = table.get(text)
         if known is None:
             known = table[text] = Binding(name=text, kind=kind, scope=scope, node=name)
+        elif _are_enums(name, known.node):
+            self.merged.add(known)
         elif "lexical" in {kind, known.kind}:
             self.doubled.append(name)
         self.targets[name] = known
@@ -296,6 +300,11 @@ def parameters(function: Syntax) -> list[tuple[int, Syntax]]:
     listed = function.get("parameters")
     children = [] if listed is None else listed.children
     return list(enumerate(child for child in children if not _is_this(child)))
+
+
+def _are_enums(*names: Syntax) -> bool:
+    declared = [name.parent for name in names]
+    return all(one is not None and one.kind == "enum_declaration" for one in declared)
 
 
 def _is_this(parameter: Syntax) -> bool:

@@ -37,6 +37,19 @@ _REASONS: tuple[tuple[Callable[[str], object], str], ...] = (
 )
 
 
+_OF_PYTHON: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"#(?!!)"), "a comment begins with //"),
+    (re.compile(r"(?:async\s+)?def\s"), "write async function name(x) { ... }"),
+    (re.compile(r"(?:[\w.]+\s+)?(?:and|or|not)\s+[\w(]"), "write && for and, || for or, ! for not"),
+    (re.compile(r"elif\b"), "write else if (...) { ... }"),
+    (re.compile(r"for\s+\w+\s+in\b"), "write for (const x of xs) { ... }"),
+    (re.compile(r"(?:if|while)\s[^(]*:\s*$"), "write if (...) { ... }"),
+    (re.compile(r"""f["']"""), "write a template: `... ${x} ...`"),
+    (re.compile(r"(?:try|finally)\s*:|except\b"), "write try { ... } catch (error) { ... }"),
+)
+"""How a line goes on where the parser lost its way, and what is written in TypeScript."""
+
+
 def report_syntax(source: Source, report: Reporter) -> None:
     """What does not parse, and what parses only by chance."""
     fence = _FENCE.match(source.data)
@@ -88,6 +101,11 @@ def _reason(source: Source, node: Node) -> str | None:
         return "a NUL character stands in the code: is this a text file?"
     if _in_comment(source.data, node.start_byte):
         return "the comment that begins with /* is never closed: add */"
+    line = source.data[node.start_byte : node.start_byte + _LOOKED_AT].decode("utf-8", "ignore")
+    line = line.split("\n", 1)[0]
+    for pattern, instead in _OF_PYTHON:
+        if pattern.match(line):
+            return f"this is Python, and a program is TypeScript: {instead}"
     for found, reason in _REASONS:
         if found(text):
             return reason

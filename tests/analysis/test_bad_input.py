@@ -47,6 +47,15 @@ REFUSED = {
     "object at the start of a statement": ("{ a: 1, b: 2 }", "syntax", "put the object in parentheses"),
     "text key at the start of a statement": ('{ "a": 1 }', "syntax", "put the object in parentheses"),
     "object as the body of an arrow function": ("return () => { a: 1, b: 2 }", "syntax", "put the object in parentheses"),
+    "Python's operators": ("if (a and b) { return 1 }", "syntax", "this is Python, and a program is TypeScript: write && for and"),
+    "Python's or": ("return x or y", "syntax", "|| for or"),
+    "Python's not": ("if not a: return 1", "syntax", "! for not"),
+    "Python's condition": ("if x == 1:\n    return 2", "syntax", "write if (...) { ... }"),
+    "Python's loop": ("for x in xs: await mcp.s.a()", "syntax", "write for (const x of xs) { ... }"),
+    "Python's function": ("def main(): return 1", "syntax", "write async function name(x) { ... }"),
+    "Python's text": ("return f'a{b}'", "syntax", "write a template: `... ${x} ...`"),
+    "Python's comment": ("# all\nreturn 1", "syntax", "a comment begins with //"),
+    "Python's try": ("try:\n    x = 1", "syntax", "write try { ... } catch (error) { ... }"),
     "no TypeScript at all": ("SELECT * FROM tools WHERE 1", "syntax", "unexpected"),
     "Markdown around code": ("```ts\nreturn 1\n```\n", "syntax", "the code stands in a Markdown fence"),
 }  # fmt: skip
@@ -62,6 +71,39 @@ def test_it_is_refused_with_a_reason(name: str) -> None:
     assert said in first.message
 
 
+JSX = {
+    "const x = <div>{y}</div>": (1, 11),
+    "const n: Array<string> = [];\nreturn <Foo bar={1} />": (2, 8),
+    "return <></>": (1, 8),
+}
+
+
+@pytest.mark.parametrize("source", JSX)
+def test_jsx_is_told_where_it_begins(source: str) -> None:
+    """SA-7."""
+    first = program(source).errors[0]
+    assert (first.line, first.column) == JSX[source]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "enum E { A } let E = 1",
+        "enum E { A } class E {}",
+        "const E = 1; enum E { A }",
+        "class E {} enum E { A }",
+    ],
+)
+def test_only_enums_are_declared_in_parts(source: str) -> None:
+    assert "'E' is declared twice in one scope" in [d.message for d in program(source).errors]
+
+
+def test_a_member_of_an_enum_in_parts_names_no_tool_for_certain() -> None:
+    """SA-5: what another part says may stand for the same name."""
+    source = "enum E { A = 'a' } enum E { A = 'b' } return await mcp.s[E.A]({})"
+    assert not program(source).structure.complete
+
+
 ACCEPTED = {
     "nothing": "",
     "blanks": " \t\r\n\u00a0\u3000\ufeff",
@@ -74,6 +116,8 @@ ACCEPTED = {
     "all ends of lines": "const x = 1\r\nconst y = '2\u2028'\rreturn `\r\n\r${x}`; // \u2029",
     "an own eval": "const o = { eval: (x) => x }; return o.eval(1)",
     "an argument called mcp": "const f = (mcp, args, capabilities) => mcp + args + capabilities; return f(1, 2, 3)",
+    "an enum in parts": "enum E { A = 'a' } enum E { B = 'b' } return E.A + E.B",
+    "names that Python means something by": "const not = 1, and = 2, or = 3, def = 4, elif = 5; return not + and + or + def + elif",
     "a regex with everything": "return /[/`'\"({]\\/(?<a>x)/gu.test('`')",
 }
 

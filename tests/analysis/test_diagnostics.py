@@ -100,6 +100,8 @@ def test_a_message_says_what_was_expected(source: str) -> None:
         "await mcp.fs.read({ path, ...options })",
         "await mcp.fs.read({ ...options })",
         "await mcp.fs.read(options)",
+        "await mcp.fs.read(...[{ path: 'a' }])",
+        "await mcp.fs.read(...args.all)",
         "await mcp.fs.read({ path: x ? 1 : 2 })",
         "await mcp.fs.read({ path, [key]: 1 })",
         "if (typeof process === 'undefined') return",
@@ -114,6 +116,43 @@ def test_a_message_says_what_was_expected(source: str) -> None:
 )
 def test_nothing_is_said_of_what_is_right_or_cannot_be_judged(source: str) -> None:
     assert program(source).diagnostics == ()
+
+
+LOG = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "max_count": {"type": "integer"}},
+    "required": ["path"],
+}
+OPEN = Catalog(
+    {
+        "git": [
+            Tool(server="git", name="log", input_schema=LOG),
+            Tool(server="git", name="any", input_schema={**LOG, "additionalProperties": True}),
+            Tool(server="git", name="old"),
+        ]
+    }
+)
+UNLISTED = {
+    "await mcp.git.log({ repo: 'a' })": [
+        "git:log needs the argument 'path' (a string), and knows no 'repo'",
+        "git:log lists no argument 'repo'; it has path, max_count",
+    ],
+    "await mcp.git.log({ path: 'a', maxCount: 3 })": [
+        "git:log lists no argument 'maxCount'; did you mean 'max_count'?"
+    ],
+    "await mcp.git.log({ path: 'a', ...args.more })": [],
+    "await mcp.git.log({ path: 'a', maxCount: undefined })": [],
+    "await mcp.git.any({ path: 'a', maxCount: 3 })": [],
+    "await mcp.git.old({ path: 'a', maxCount: 3 })": [],
+}
+
+
+@pytest.mark.parametrize("source", UNLISTED)
+def test_an_argument_that_a_schema_does_not_list_is_told_and_sent(source: str) -> None:
+    """SA-7: a warning, for the schema does not refuse it."""
+    analysed = analyse(source, OPEN)
+    assert [d.message for d in analysed.diagnostics] == UNLISTED[source]
+    assert all(d.code == "missing-argument" for d in analysed.errors)
 
 
 WARNINGS = {
