@@ -17,7 +17,7 @@ from pml.analysis.functions import Functions, arguments_of
 from pml.analysis.globals import CAPABILITIES, MCP
 from pml.analysis.handles import CALLABLE, Handle, Handles, Kind
 from pml.analysis.scope import Binding, Path, Scopes
-from pml.analysis.syntax import Source, Syntax, wrapped
+from pml.analysis.syntax import Source, Syntax, bare, wrapped
 from pml.domain.structure import ANY_TOOL
 
 __all__ = ["Calls", "Handle", "Kind", "Site"]
@@ -60,7 +60,9 @@ class Calls:
         free = scopes.free
         self._find([*free.get(MCP, ()), *free.get(CAPABILITIES, ())])
         self.sites = sorted(self._found.values(), key=lambda s: (s.node.start, s.node.end))
-        self.by_node = {site.node: site for site in self.sites}
+        self.by_node = {bare(site.node): site for site in self.sites}
+        """Sites by what they cover, with and without parentheses and types around it."""
+        self.by_node |= {site.node: site for site in self.sites}
 
     @property
     def complete(self) -> bool:

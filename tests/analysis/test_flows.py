@@ -89,6 +89,7 @@ FLOWS = {
     "bound": (f"{R} const f = mcp.s.b.bind(null, {{ r }}); await f()", "1-2"),
     "called with": (f"{R} await mcp.s.b.call(null, {{ r }})", "1-2"),
     "handed on": (f"{R} await Promise.all(r.map(mcp.s.b))", "1-2"),
+    "handed on in parentheses": (f"{R} const l = await Promise.all([1].map((mcp.s.b as any))); await mcp.s.c({{ l }})", "2-3"),
     "input that is changed": (f"{R} args.list.push(r); await mcp.s.b({{ x: args.list }})", "1-2"),
     "variable of outside": (f"{R} kept = r; await mcp.s.b({{ x: kept }})", "1-2"),
     "global": (f"{R} globalThis.kept = r; await mcp.s.b({{ x: globalThis.kept }})", "1-2"),
