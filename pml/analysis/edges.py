@@ -8,7 +8,7 @@ to what comes after it, and no edge leads back.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pml.analysis.graph import Arrow, Graph, Point, Role, Way
+from pml.analysis.graph import Arrow, Form, Graph, Point, Role, Way
 from pml.analysis.reduction import Certainty, Flow, Leaving, reduced
 from pml.domain.structure import Edge, EdgeType
 
@@ -43,7 +43,9 @@ def draw(graph: Graph, kept: set[int], joins: dict[Point, Point]) -> Drawn:
     by_number = {n: p for n in kept if (p := graph.points[n]) is not None}
     points = name_points(by_number.values(), joins)
     order = graph.forward_order()
-    edges = reduced(flow(graph, kept, order))
+    catches = {n for n, point in by_number.items() if point.form is Form.TRY}
+    joined: set[tuple[Leaving, int]] = set()
+    edges = reduced(flow(graph, kept, order, joined), joined=joined, catches=catches)
     place = {point: index for index, point in enumerate(points)}
     edges.sort(key=lambda e: (place[by_number[e[1]]], place[by_number[e[0][0]]], e[0][2] or ""))
     drawn = tuple(
@@ -53,17 +55,29 @@ def draw(graph: Graph, kept: set[int], joins: dict[Point, Point]) -> Drawn:
     return Drawn(points, drawn, _layers(graph, by_number, order, place))
 
 
-def flow(graph: Graph, kept: set[int], order: list[int]) -> Flow:
-    """For every node, in topological order, the nodes that can run last before it."""
+def flow(graph: Graph, kept: set[int], order: list[int], joined: set[tuple[Leaving, int]]) -> Flow:
+    """For every node, in topological order, the nodes that can run last before it.
+
+    ``joined`` gets the edges that come only from what was awaited together with something else.
+    """
     arriving = graph.arriving()
-    return {number: _last_before(arriving, kept, number) for number in order if number in kept}
+    found: Flow = {}
+    for number in order:
+        if number in kept:
+            found[number] = _last_before(graph, arriving, kept, number, joined)
+    return found
 
 
 def _last_before(
-    arriving: list[list[tuple[int, Arrow]]], kept: set[int], node: int
+    graph: Graph,
+    arriving: list[list[tuple[int, Arrow]]],
+    kept: set[int],
+    node: int,
+    joined: set[tuple[Leaving, int]],
 ) -> dict[Leaving, Certainty]:
     """Back from a node to the nodes before it, through the points between them."""
     found: dict[Leaving, Certainty] = {}
+    alone: set[Leaving] = set()
     seen: set[int] = set()
     pending: list[list[int]] = [[node], [], []]
     for certainty in Certainty:
@@ -78,8 +92,12 @@ def _last_before(
                 here = max(certainty, _CERTAINTY.get(arrow.way, Certainty.DIRECT))
                 if source not in kept:
                     pending[here].append(source)
-                elif found.get(leaving := _leaving(source, arrow), here) >= here:
-                    found[leaving] = here
+                    continue
+                leaving = _leaving(source, arrow)
+                found[leaving] = min(here, found.get(leaving, here))
+                if point not in graph.joins:
+                    alone.add(leaving)
+    joined.update((leaving, node) for leaving in found if leaving not in alone)
     return found
 
 

@@ -5,9 +5,15 @@ only a path that leaves the decision in the same way replaces it; likewise for t
 loop.  Only nodes with several edges into them need a look, and from each of those only what
 lies between the edge's ends is searched, so that the time stays near linear on real code
 (where branches nest, but do not span the program) and the memory linear.
+
+What remains must not say more than all edges do: in ``try { return await a() } catch {}`` the
+way from ``a`` over the ``catch`` to what follows is no reason to leave out the one by ``return``,
+as it would seem that ``a`` must have failed.  So where the edges that remain agree on a condition
+that does not hold on one that was left out, that one stays.
 """
 
 from bisect import bisect_left
+from collections.abc import Collection, Iterable
 from enum import IntEnum
 
 from pml.domain.structure import EdgeType
@@ -52,21 +58,92 @@ class _Onwards:
         return leaving, bisect_left(self.targets[leaving], limit) - 1
 
 
-def reduced(flow: Flow) -> list[tuple[Leaving, int]]:
-    """The edges that no other path replaces."""
+Drawn = tuple[Leaving, int]
+
+_ALWAYS: Leaving = (-1, EdgeType.SEQUENCE, None)
+
+
+class _Conditions:
+    """What certainly was decided at each node: the last such outcome, and the one before it.
+
+    Two nodes have in common what lies on both ways back, so these make a tree.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[int, Leaving] = {}
+        self._depth: dict[Leaving, int] = {_ALWAYS: 0}
+
+    def after(self, leaving: Leaving) -> Leaving:
+        """The last outcome that certainly was decided when a node has been left so."""
+        last = self._last.get(leaving[0], _ALWAYS)
+        if leaving[1] is not EdgeType.CONDITIONAL:
+            return last
+        self._depth.setdefault(leaving, self._depth[last] + 1)
+        return leaving
+
+    def common(self, leavings: Iterable[Leaving]) -> Leaving:
+        """The last outcome that is common to several ways."""
+        ways = [self.after(leaving) for leaving in leavings]
+        found = ways[0] if ways else _ALWAYS
+        for way in ways:
+            found = self.shared(found, way)
+        return found
+
+    def shared(self, one: Leaving, other: Leaving) -> Leaving:
+        """The last outcome that lies on the way back from both."""
+        while one != other:
+            if self._depth[one] < self._depth[other]:
+                one, other = other, one
+            one = self._last.get(one[0], _ALWAYS)
+        return one
+
+    def holds(self, outcome: Leaving, way: Leaving) -> bool:
+        """Whether an outcome certainly was decided on a way."""
+        return self.shared(outcome, self.after(way)) == outcome
+
+    def note(self, node: int, leavings: Iterable[Leaving]) -> None:
+        """The ways to a node are known."""
+        self._last[node] = self.common(leavings)
+
+
+def reduced(
+    flow: Flow, *, joined: Collection[Drawn] = (), catches: Collection[int] = ()
+) -> list[Drawn]:
+    """The edges that no other path replaces.
+
+    Args:
+        flow: the edges.
+        joined: those on which the other ways have been taken as well: they say nothing of
+            conditions.
+        catches: nodes that are reached from anywhere in a ``try``, before it decides something.
+    """
     onwards = _Onwards(flow)
-    edges: list[tuple[Leaving, int]] = []
+    conditions = _Conditions()
+    edges: list[Drawn] = []
     for target, leavings in flow.items():
-        if len(leavings) == 1:
-            edges += [(leaving, target) for leaving in leavings]
-            continue
-        ends = [{node for (node, *_), how in leavings.items() if how <= most} for most in Certainty]
-        edges += [
-            (leaving, target)
-            for leaving in leavings
-            if not _replaced(flow, onwards, leaving, target, ends)
-        ]
+        remain = _remaining(flow, onwards, target, leavings)
+        lost = [way for way in leavings if way not in remain and (way, target) not in joined]
+        known = [*remain, *lost]
+        if lost and target not in catches:
+            agreed = conditions.common(remain)
+            other = [way for way in lost if not conditions.holds(agreed, way)]
+            last = _remaining(flow, onwards, target, other)
+            enough = conditions.common([*remain, *last]) == conditions.common(known)
+            remain |= last if enough else dict.fromkeys(other)
+        conditions.note(target, known)
+        edges += [(leaving, target) for leaving in remain]
     return edges
+
+
+def _remaining(
+    flow: Flow, onwards: _Onwards, target: int, among: Collection[Leaving]
+) -> dict[Leaving, None]:
+    """The ways to a node that no path over another one replaces, whatever the conditions."""
+    if len(among) == 1:
+        return dict.fromkeys(among)
+    how = flow[target]
+    ends = [{way[0] for way in among if how[way] <= most} for most in Certainty]
+    return dict.fromkeys(w for w in among if not _replaced(flow, onwards, w, target, ends))
 
 
 def _replaced(

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import HealthCheck, assume, given, settings
 
 from pml.domain.program import Severity
-from pml.domain.structure import EdgeType, StaticStructure
+from pml.domain.structure import CATCH, Decision, EdgeType, StaticStructure
 from tests.analysis.flow_programs import (
     PROGRAMS,
     Block,
@@ -83,29 +83,62 @@ def _expected(found: list[Path], names: dict[int, str]) -> Drawn:
     return edges
 
 
-def _reduced(edges: Drawn) -> Drawn:
-    """Without those that another path, which begins in the same way, replaces."""
-    onwards: dict[str, set[str]] = {}
-    for (source, _way), target in edges:
-        onwards.setdefault(source, set()).add(target)
+def _reduced(edges: Drawn, catches: set[str]) -> Drawn:
+    """Without those that another path, which begins in the same way, replaces.
 
-    def reaches(start: str, goal: str) -> bool:
-        seen, pending = {start}, [start]
-        while pending:
-            for node in onwards.get(pending.pop(), ()):
-                if node not in seen:
-                    seen.add(node)
-                    pending.append(node)
-        return goal in seen
+    Where all that remain at a node agree on a condition, the last of those on which it does not
+    hold stay.
+    """
+    kept: Drawn = set()
+    for target in {target for _leaving, target in edges}:
+        ways = {leaving for leaving, then in edges if then == target}
+        lost = {way for way in ways if _replaced(edges, way, target, ways)}
+        kept |= {(way, target) for way in ways - lost}
+        agreed = _decided(edges, target, ways - lost) - _decided(edges, target, ways)
+        if agreed and target not in catches:
+            other = {way for way in lost if not agreed <= _decided(edges, target, {way})}
+            last = {way for way in other if not _replaced(edges, way, target, other)}
+            assert not agreed & _decided(edges, target, ways - lost | last)
+            kept |= {(way, target) for way in last}
+    return kept
 
-    return {
-        (leaving, target)
-        for leaving, target in edges
-        if not any(
-            first == leaving and then != target and reaches(then, target) for first, then in edges
-        )
-        and not (leaving[1] == "" and ((leaving[0], "in"), target) in edges)
-    }
+
+def _replaced(edges: Drawn, start: Leaving, goal: str, ends: set[Leaving]) -> bool:
+    """Whether a path that begins in a way leads to a node out of one of some others."""
+    if start[1] == "" and (start[0], "in") in ends:
+        return True
+    seen: set[str] = set()
+    pending = [then for leaving, then in edges if leaving == start and then != goal]
+    while pending:
+        node = pending.pop()
+        if any(node == end for end, _how in ends):
+            return True
+        if node not in seen:
+            seen.add(node)
+            pending += [t for (source, _how), t in edges if source == node and t != goal]
+    return False
+
+
+def _decided(edges: Drawn, target: str, ways: set[Leaving]) -> set[Leaving]:
+    """The outcomes without which none of these ways to a node can be gone."""
+    outcomes = {leaving for leaving, _then in edges if leaving[1] not in {"", "in"}}
+    return {each for each in outcomes if not _open(edges, target, ways, each)}
+
+
+def _open(edges: Drawn, target: str, ways: set[Leaving], closed: Leaving) -> bool:
+    """Whether one of the ways to a node can be gone without an outcome."""
+    targets = {then for _leaving, then in edges}
+    reached = {source for (source, _how), _then in edges if source not in targets}
+    pending = list(reached)
+    while pending:
+        node = pending.pop()
+        for leaving, then in edges:
+            if leaving[0] != node or leaving == closed or then in reached:
+                continue
+            if then != target:
+                reached.add(then)
+                pending.append(then)
+    return any(way[0] in reached and way != closed for way in ways)
 
 
 def _drawn(structure: StaticStructure) -> Drawn:
@@ -133,4 +166,6 @@ def test_edges_join_exactly_what_can_follow_each_other(found: Block) -> None:
     names = _names(text, analysed.structure)
     ran = {names[event.node] for path in walked for event in path if event.node in names}
     drawn = {edge for edge in _drawn(analysed.structure) if edge[0][0] in ran or edge[1] in ran}
-    assert drawn == _reduced(_expected(walked, names)), text.text
+    nodes = analysed.structure.nodes
+    catches = {n.id for n in nodes if isinstance(n, Decision) and n.condition == CATCH}
+    assert drawn == _reduced(_expected(walked, names), catches), text.text

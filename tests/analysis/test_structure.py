@@ -76,6 +76,22 @@ CONTROL = {
         "n1>n2 n2>d1 d1-catch>n3 d1-ok>n4 n3>n4",
     ),
     "try that returns": (f"try {{ return {A} }} catch {{ {B} }} {C}", "n1>d1 d1-catch>n2 n2>n3"),
+    "helper that returns out of a try": (
+        f"const f = async () => {{ try {{ return {A} }} catch {{ return null }} }}; await f(); {B}",
+        "n1>d1 n1>n2 d1-catch>n2",
+    ),
+    "helper that does something in its catch": (
+        f"const f = async () => {{ try {{ return {A} }} catch {{ {B} }} }}; await f(); {C}",
+        "n1>d1 d1-catch>n2 n1>n3 n2>n3",
+    ),
+    "branch of a fork that returns out of a try": (
+        "const f = async () => { try { return await mcp.s.a() } catch { return 0 } }; await Promise.all(xs.map((x) => f(x)));",
+        "f1>n1 n1>d1 n1>j1 d1-catch>j1",
+    ),
+    "what has been waited for is before what is decided after it": (
+        f"const p = mcp.s.a(); await p; if (c) return; await p; {B}",
+        "n1>d1 d1-false>n2",
+    ),
     "finally": (f"try {{ {A} }} finally {{ {B} }} {C}", "n1>n2 n2>n3"),
     "throw to catch": (
         f"try {{ if (c) throw 1; {A} }} catch {{ {B} }}",
