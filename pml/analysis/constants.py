@@ -4,22 +4,27 @@ The name of a server or tool may be computed; it is known if it is made of const
 strings, templates, ``+``, members of enums and of objects that are only ever read.
 """
 
+import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import ClassVar
 
 from pml.analysis.escapes import unescape
-from pml.analysis.functions import arguments_of
+from pml.analysis.functions import arguments_of, method_of, receiver_of
 from pml.analysis.literals import key_name, number_value, string_value
 from pml.analysis.scope import Binding, Into, Path, Scopes, parameters
-from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, function_of, wrapped
+from pml.analysis.syntax import MEMBERS, Source, Syntax, bare, function_of, wrapped
 
 TAKING_ELEMENTS = frozenset(
     {"map", "forEach", "flatMap", "some", "every", "findIndex", "findLastIndex"}
 )
 """Methods of arrays that give each element to a function, and to nothing else."""
 _LITERALS = frozenset({"object", "array"})
-_LONGEST = 10_000
+_LONGEST = 200
 """Characters of a computed name: `a + a` of `a + a`, and so on, would have as many as one likes."""
+_REACHES_PROTOTYPES = re.compile(
+    rb"definePropert|__|rototype|constructor|Reflect|eval|Function|globalThis|\bself\b|\\\\[ux]"
+)
 _WRITES = frozenset(
     {
         "assignment_expression",
@@ -43,9 +48,23 @@ class Constants:
         self._scopes = scopes
         self._untouched: dict[Binding, bool] = {}
         self._strings: dict[Binding, str | None] = {}
+        self._folded: dict[Syntax, str | None] = {}
         self._following: set[Binding] = set()
+        self.calls_tool: Callable[[Syntax], bool] = lambda _expression: False
+        """Whether an expression certainly is a tool, which does not look at ``this``."""
         self.consulted: set[Binding] = set()
         """Variables that were asked for their string."""
+
+    @cached_property
+    def adds_getters(self) -> bool:
+        """Whether the program may give all objects a getter, for a key that they lack.
+
+        Only for patterns, where keys that may be missing are common; a single read of a key that
+        is not there is never trusted.
+        """
+        free = self._scopes.free.get("Object", ())
+        named = all(use.parent is not None and "property" in use.parent.fields for use in free)
+        return not named or _REACHES_PROTOTYPES.search(self._source.data) is not None
 
     def string(self, expression: Syntax) -> str | None:
         """The string that the expression certainly is, as a key of a property."""
@@ -54,7 +73,11 @@ class Constants:
         if text is not None:
             return text
         read = self._READERS.get(node.kind)
-        return None if read is None else read(self, node)
+        if read is None or node.kind == "identifier":
+            return None if read is None else read(self, node)
+        if node not in self._folded:
+            self._folded[node] = read(self, node)
+        return self._folded[node]
 
     def key(self, member: Syntax) -> str | None:
         """The property that a member access reads; None if it cannot be known."""
@@ -102,7 +125,7 @@ class Constants:
         if binding.kind != "lexical" or len(binding.definitions) != 1:
             return False
         definition = binding.definitions[0]
-        literal = bare(definition.value)
+        literal = self._written(definition.value)
         if definition.weak or definition.path or definition.at.kind != "variable_declarator":
             return False
         if literal.kind not in _LITERALS:
@@ -112,7 +135,7 @@ class Constants:
     def only_read(self, place: Syntax, literal: Syntax) -> bool:
         """Whether an expression that is the literal is only used to read what it holds."""
         parent = place.parent
-        if parent is None:
+        if parent is None or has_accessors(self._source, literal):
             return False
         flat = not any(
             bare(child.get("value") or child).kind in _LITERALS for child in literal.children
@@ -120,7 +143,7 @@ class Constants:
         if parent.kind == "for_in_statement" and parent.get("right") is place:
             return flat or "of" not in parent.tokens
         if parent.kind == "variable_declarator" and parent.get("value") is place:
-            return flat and _takes_apart(parent["name"])
+            return flat and _takes_apart(parent["name"]) and not self.adds_getters
         if parent.kind not in MEMBERS or parent.get("object") is not place:
             return False
         return self._reads_entry(parent, literal, flat=flat)
@@ -130,18 +153,25 @@ class Constants:
         outer = wrapped(member)
         if key is None or outer.parent is None or _is_written(outer):
             return False
-        is_called = outer.parent.kind == "call_expression" and (
-            outer.parent.get("function") is outer
-        )
+        is_called = _is_called(outer)
         entry = self.entry(literal, key)
-        if entry is None:
-            return self._reads_all(outer.parent, literal, key, flat=flat) if is_called else True
+        if entry is None and is_called:
+            return self._reads_all(outer.parent, literal, key, flat=flat)
+        if entry is None:  # a prototype may have a getter for it, which gets the whole
+            return literal.kind == "array" and key == "length"
         value = bare(entry)
         if value.kind in _LITERALS:
             return self.only_read(outer, value)
-        if value.kind == "method_definition" and {"get", "set"} & set(value.tokens):
-            return False
-        return not (is_called and value.kind in FUNCTIONS and value.kind != "arrow_function")
+        return not is_called or self._ignores_this(value)
+
+    def _ignores_this(self, value: Syntax) -> bool:
+        """Whether a function cannot get hold of the object whose method it is called as."""
+        binding = self._scopes.binding(value)
+        if binding is not None and binding.kind == "parameter":
+            return self.calls_tool(value)
+        function = value if binding is None else binding.function
+        is_arrow = function is not None and function.kind == "arrow_function"
+        return is_arrow or self.calls_tool(value)
 
     def _reads_all(self, call: Syntax, literal: Syntax, key: str, *, flat: bool) -> bool:
         """Whether a method call hands every element to a function that gets nothing else."""
@@ -200,6 +230,7 @@ class Constants:
         """The string at a path in an expression."""
         node = bare(expression)
         for step in path:
+            node = self._written(node)
             if node.kind not in _LITERALS or isinstance(step, Into):
                 return None
             entry = self.entry(node, str(step))
@@ -244,8 +275,19 @@ class Constants:
 
     def _reads_enum(self, place: Syntax) -> bool:
         parent = place.parent
-        is_member = parent is not None and parent.kind in MEMBERS and parent.get("object") is place
-        return parent is not None and is_member and not _is_written(wrapped(parent))
+        if parent is None or parent.kind not in MEMBERS or parent.get("object") is not place:
+            return False
+        return not _is_written(wrapped(parent)) and not _is_called(wrapped(parent))
+
+    def _written(self, value: Syntax) -> Syntax:
+        """What is written of a value: of ``Object.freeze({...})`` the literal inside."""
+        node = bare(value)
+        given = arguments_of(node) if node.kind == "call_expression" else []
+        if len(given) != 1 or bare(given[0]).kind not in _LITERALS:
+            return node
+        base = receiver_of(node) if method_of(self._source, node) == "freeze" else None
+        is_global = base is not None and base in self._scopes.free.get("Object", ())
+        return bare(given[0]) if is_global else node
 
     def _sum(self, node: Syntax) -> str | None:
         if node.tokens != ("+",):
@@ -290,6 +332,23 @@ def _takes_apart(pattern: Syntax) -> bool:
     """Whether a pattern names single members of what it is given."""
     is_pattern = pattern.kind in {"object_pattern", "array_pattern"}
     return is_pattern and all(child.kind != "rest_pattern" for child in pattern.children)
+
+
+def has_accessors(source: Source, literal: Syntax) -> bool:
+    """Whether an object has code of its own that reads of members run, or a prototype."""
+    for child in literal.children if literal.kind == "object" else ():
+        if child.kind == "method_definition" and {"get", "set"} & set(child.tokens):
+            return True
+        is_plain = child.kind == "pair" and child["key"].kind != "computed_property_name"
+        if is_plain and key_name(source, child["key"]) == "__proto__":
+            return True
+    return False
+
+
+def _is_called(place: Syntax) -> bool:
+    parent = place.parent
+    is_call = parent is not None and parent.kind == "call_expression"
+    return parent is not None and is_call and parent.get("function") is place
 
 
 def _is_written(place: Syntax) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pml.analysis.constants import has_accessors
 from pml.analysis.functions import Functions
 from pml.analysis.handles import Handle, Handles
 from pml.analysis.literals import key_name
@@ -94,8 +95,9 @@ class Follow:
             return [] if is_left else [fact.at(parent)]
         if operators & _CHOICES:
             return [fact.at(parent)]
-        looked_at = operators & _IDENTITY or "instanceof" in operators
-        return [] if looked_at or ("in" in operators and not is_left) else None
+        if "instanceof" in operators or "in" in operators:  # a class may ask of what is on the left
+            return None if is_left else []
+        return [] if operators & _IDENTITY else None
 
     # Members
 
@@ -135,10 +137,15 @@ class Follow:
         sets_prototype = key == "__proto__" and parent["key"].kind != "computed_property_name"
         if key is None or sets_prototype:
             return None
-        return [fact.within(parent.parent, key)]
+        return None if self._has_code(parent.parent) else [fact.within(parent.parent, key)]
 
     def _object(self, fact: Fact, expression: Syntax, parent: Syntax) -> Facts:
-        return [fact.within(parent, self._source.name(expression))]
+        name = self._source.name(expression)
+        return None if self._has_code(parent) else [fact.within(parent, name)]
+
+    def _has_code(self, literal: Syntax) -> bool:
+        """Whether reads of an object may run code, which then has the object."""
+        return has_accessors(self._source, literal)
 
     def _array(self, fact: Fact, expression: Syntax, parent: Syntax) -> Facts:
         return [fact.within(parent, expression.index)]
@@ -181,6 +188,8 @@ class Follow:
     def _given(self, fact: Fact, pattern: Syntax) -> Facts:
         """The uses of the names that take a value apart."""
         found: list[Fact] = []
+        if fact.path and pattern.kind == "object_pattern" and self._handles.adds_getters:
+            return None
         for target, path, _default in pattern_names(self._source, pattern):
             part = _part(fact, path)
             if part is None:

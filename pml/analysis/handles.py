@@ -96,6 +96,8 @@ class Handles:
         self._scopes = scopes
         self._functions = functions
         self._constants = constants
+        constants.calls_tool = self._is_tool
+        self.adds_getters = constants.adds_getters
         self._following: set[Binding | Syntax] = set()
         self._known: dict[tuple[Binding | Syntax, Path], Found] = {}
         self._in_sight: dict[Syntax, bool] = {}
@@ -158,6 +160,10 @@ class Handles:
         if binding is not None and binding.kind == "parameter":
             return function if self.in_sight(binding.scope) else None
         return function
+
+    def _is_tool(self, expression: Syntax) -> bool:
+        found = self.of(expression)
+        return found is not None and found.kind in CALLABLE and found.certain
 
     # Functions
 

@@ -27,7 +27,54 @@ from tests.oracle.programs import ARGS
 from tests.oracle.sandboxed import Reusing, reusing_sandboxes, sandboxed
 from tests.oracle.scenario import Case, play
 
+METHODS = (
+    *(
+        "go",
+        "mk()",
+        "C.set",
+        "args.none ? () => 1 : go",
+        "go2",
+        "(0, go)",
+        "go.bind(null) && go",
+        "[go][0]",
+    ),
+    *("function () { go.call(this) }", "args.none ?? go", "(() => go)()"),
+)
+"""Functions that change or use the object whose method they are."""
+CALLS_OF_METHODS = ("o.f()", "o.f?.()", "o.f`x`", "o['f']()", "(o.f)()", "o!.f()", "(o as any).f()")
+CHANGING = (
+    "function go() { this.r = 'stat'; return 1 } const go2 = function () { return go.call(this) }; "
+    "const mk = () => go, C = { set: go }; "
+)
+USING = (
+    "function go() { return this.s.read({ a: 1 }) } const go2 = function () { return go.call(this) }; "
+    "const mk = () => go, C = { set: go }; "
+)
+BY_METHODS = {
+    **{f"names changed by {m}": (f"{CHANGING} const o = {{ r: 'read', f: {m} }}; o.f(); await mcp.fs[o.r]({{}})", "*") for m in METHODS},
+    **{f"names changed by {c}": (f"{CHANGING} const o = {{ r: 'read', f: go }}; {c}; await mcp.fs[o.r]({{}})", "*") for c in CALLS_OF_METHODS},
+    **{f"a server used by {m}": (f"{USING} const o = {{ s: mcp.fs, f: {m} }}; await o.f()", "") for m in METHODS},
+    **{f"a server used by {c}": (f"{USING} const o = {{ s: mcp.fs, f: go }}; await {c}", "") for c in CALLS_OF_METHODS},
+    "a server of an array": (f"{USING} await [mcp.fs, function () {{ return this[0].read({{}}) }}][1]()", ""),
+    "names given to valueOf": ("const o = { r: 'read', f: Object.prototype.valueOf }; const q = o.f(); q.r = 'stat'; await mcp.fs[o.r]({})", "*"),
+    "names with a prototype": ("const o = { __proto__: { get f() { this.r = 'stat'; return 1 } }, r: 'read' }; o.f; await mcp.fs[o.r]({})", "*"),
+    "names with a getter": ("const o = { get f() { this.r = 'stat'; return 1 }, r: 'read' }; const { f } = o; await mcp.fs[o.r]({})", "*"),
+    "names with a shorthand method": ("function set() { this.r = 'stat' } const o = { r: 'read', set }; o.set(); await mcp.fs[o.r]({})", "*"),
+    "a server with a getter": ("const o = { s: mcp.fs, get p() { return this.s.read({}) } }; const { p } = o; await p", ""),
+    "an instance": ("class C { static [Symbol.hasInstance](v) { C.p = v.read({ a: 1 }); return true } static p } mcp.fs instanceof C; await C.p", ""),
+    "an instance of names": ("class C { static [Symbol.hasInstance](v) { v.r = 'stat'; return true } } const o = { r: 'read' }; o instanceof C; await mcp.fs[o.r]({})", "*"),
+    "a key that all objects have": ("Object.defineProperty(Object.prototype, 'zz', { get() { return this.s }, configurable: true }); const o = { s: mcp.fs, t: 1 }; await o.zz.read({}); delete Object.prototype.zz", ""),
+    "a key that all objects have, in a pattern": ("Object.defineProperty(Object.prototype, 'zz', { get() { return this.s }, configurable: true }); const o = { s: mcp.fs, t: 1 }; const { zz } = o; delete Object.prototype.zz; await zz.read({})", ""),
+    "an enum with a method of all objects": ("Object.prototype.zz = function () { this.A = 'stat' }; enum E { A = 'read' } E.zz(); delete Object.prototype.zz; await mcp.fs[E.A]({})", "*"),
+}  # fmt: skip
+"""Incomplete, all of them."""
 FOUND = {
+    **BY_METHODS,
+    "arrow functions beside names": ("const go = (x) => x, o = { r: 'read', f: go, g: () => 'a' }; o.f(1); o.g(); await mcp.fs[o.r]({})", "fs:read"),
+    "a tool beside a server": ("const o = { s: mcp.fs, r: mcp.fs.read, n: 3 }; await o.r({}); await o.s.stat({ n: o.n })", "fs:read fs:stat"),
+    "defaults beside a server": ("const f = async ({ s, n = 3 }) => await s.read({ n }); await f({ s: mcp.fs })", "fs:read"),
+    "frozen names": ("const T = Object.freeze({ A: 'read', n: Object.freeze(['stat']) }); await mcp.fs[T.A]({}); await mcp.fs[T.n[0]]({})", "fs:read fs:stat"),
+    "names that a method of ours freezes": ("const Object = { freeze: () => ({ A: 'stat' }) }; const T = Object.freeze({ A: 'read' }); await mcp.fs[T.A]({})", "*"),
     # aliases
     "server and tool": ("const { fs } = mcp, read = fs.read; await read({}); await fs.stat({})", "fs:read fs:stat"),
     "alias of mcp": ("const m = mcp, n = m; await n.db.count({})", "db:count"),
@@ -111,7 +158,8 @@ FOUND = {
 """Programs, and the tools of their nodes in order of their places."""
 INCOMPLETE = frozenset(
     {
-         "a method of the array itself", "a method that reads this", "a getter that reads this", "a method behind a choice", "a prototype", "a class field", "a getter", "a promise of a server",
+        *(name for name, (_source, tools) in BY_METHODS.items() if not tools),
+        "a method of the array itself", "a method that reads this", "a getter that reads this", "a method behind a choice", "a prototype", "a class field", "a getter", "a promise of a server",
         "thrown", "rest parameters", "arguments", "spread arguments", "Reflect", "conversion", "comparison",
         "a proxy of a server", "values of mcp",
     }
