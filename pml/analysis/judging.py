@@ -13,9 +13,10 @@ import jsonschema_rs
 
 from pml.analysis.expected import expectation, kind_of, shown, types_of
 from pml.analysis.partial import Partial, partial_arguments
-from pml.analysis.schemas import properties, unlisted
+from pml.analysis.schemas import properties, required, unlisted
 from pml.analysis.scope import Path
-from pml.analysis.syntax import Source, Syntax, bare
+from pml.analysis.syntax import FUNCTIONS, Source, Syntax, bare
+from pml.analysis.typescript import key
 from pml.domain.nearest import nearest
 from pml.domain.structure import SPREAD, Argument, Literal
 from pml.domain.tools import Tool
@@ -23,6 +24,16 @@ from pml.domain.tools import Tool
 _VIOLATIONS = 20
 """Told per call: one wrong list has as many as elements."""
 _NAMES = 12
+_KINDS = {
+    "string": "a string",
+    "template_string": "a string",
+    "number": "a number",
+    "array": "an array",
+    "true": "a boolean",
+    "false": "a boolean",
+    "null": "null",
+}
+"""Literals that are no objects, by what they are."""
 _OF_WHAT_IS_WRITTEN = frozenset({"type", "additionalProperties", "maxItems", "maxProperties"})
 """Keywords that hold or not whatever else a value holds, and whatever lies in it."""
 
@@ -83,14 +94,15 @@ class Judge:
         """What is wrong with the arguments as they are written, ``known`` as analysis sees them."""
         if any(one.kind == "spread_element" for one in written):
             return  # how many there are, and which is the first, is not known
-        whole = known.get(SPREAD)
-        if isinstance(whole, Literal) and bare(written[0]).kind != "object":
-            message = (
-                f"{tool.id} takes one object with its arguments, not {kind_of(whole.value)}: "
-                "write ({ name: value })"
-            )
-            yield Violation("bad-argument", (), message)
+        kind = _no_object(written, known)
+        if kind:
+            message = f"{tool.id} takes one object with its arguments, not {kind}: "
+            yield Violation("bad-argument", (), message + _to_write(tool, len(written)))
             return
+        if len(written) > 1:
+            message = f"{tool.id} takes one object, and no other argument is sent: "
+            message += _to_write(tool, len(written))
+            yield Violation("doubtful-argument", (), message, certain=False)
         given = partial_arguments(self._source, written, known)
         if given is not None:
             yield from islice(self._judged(tool, given), _VIOLATIONS)
@@ -116,6 +128,29 @@ class Judge:
                 yield from _unexpected(tool, place, error)
             elif name in _OF_WHAT_IS_WRITTEN or place not in given.touched:
                 yield _wrong(tool, place, error)
+
+
+def _no_object(written: list[Syntax], known: Mapping[str, Argument]) -> str:
+    """What the first argument is, if it certainly is no object; else empty."""
+    first = bare(written[0]) if written else None
+    whole = known.get(SPREAD)
+    if first is None or first.kind == "object":
+        return ""
+    if first.kind in FUNCTIONS:
+        return "a function"
+    if len(written) == 1 and isinstance(whole, Literal):
+        return kind_of(whole.value)
+    return _KINDS.get(first.kind, "")
+
+
+def _to_write(tool: Tool, arguments: int) -> str:
+    """The one object as the tool's schema has it, its values left out."""
+    known = properties(tool.input_schema)
+    needed = required(tool.input_schema)
+    names = [name for name in known if name in needed]
+    names += [name for name in known if name not in needed][: max(0, arguments - len(names))]
+    shown = ", ".join(f"{key(name)}: ..." for name in names[:_NAMES])
+    return f"write ({{ {shown or 'name: value'} }})"
 
 
 def _missing(tool: Tool, place: Path, error: jsonschema_rs.ValidationError) -> Violation:

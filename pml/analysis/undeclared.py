@@ -79,11 +79,11 @@ class _Use:
 
 def report_undeclared(source: Source, scopes: Scopes, catalog: Catalog, report: Reporter) -> None:
     """Calls of what can be no function, ``None``, ``f(q="a")``, and ``fetch``."""
-    _report_fetch(source, scopes, report)
     assigned = {source.name(node) for node in scopes.assigned_free}
     _report_keywords(source, scopes, report)
     if {"globalThis", "self"} & set(scopes.free):
         return  # by which a name may be given what it stands for
+    _report_fetch(source, scopes, report)
     meant: Meant | None = None
     told: set[str] = set()
     for name, nodes in scopes.free.items():

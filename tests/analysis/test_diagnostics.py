@@ -118,6 +118,24 @@ def test_nothing_is_said_of_what_is_right_or_cannot_be_judged(source: str) -> No
     assert program(source).diagnostics == ()
 
 
+POSITIONAL = {
+    "await mcp.fs.write('a.txt', 'hello')": "fs:write takes one object with its arguments, not a string: write ({ path: ..., content: ... })",
+    "await mcp.fs.write(`${args.x}`, args.y)": "fs:write takes one object with its arguments, not a string: write ({ path: ..., content: ... })",
+    "await mcp.fs.read(args.x, 'utf8')": "fs:read takes one object, and no other argument is sent: write ({ path: ..., encoding: ... })",
+    "await mcp.fs.read(() => 1)": "fs:read takes one object with its arguments, not a function: write ({ path: ... })",
+    "await mcp.fs.read({ path: 'a' }, 1)": "fs:read takes one object, and no other argument is sent: write ({ path: ..., encoding: ... })",
+    "await mcp.s.a([1])": "s:a takes one object with its arguments, not an array: write ({ name: value })",
+}
+
+
+@pytest.mark.parametrize("source", POSITIONAL)
+def test_arguments_by_position_are_told_by_which_names_they_go(source: str) -> None:
+    """SA-7: an error where the first is certainly no object."""
+    (said,) = program(source).diagnostics
+    assert said.message == POSITIONAL[source]
+    assert (said.severity is Severity.ERROR) == (", not " in said.message)
+
+
 LOG = {
     "type": "object",
     "properties": {"path": {"type": "string"}, "max_count": {"type": "integer"}},

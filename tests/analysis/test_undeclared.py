@@ -72,6 +72,7 @@ def test_what_fails_only_when_it_runs_is_a_warning(source: str) -> None:
         "return fs?.read?.({ path })",
         "globalThis.fs = { read: (o) => o }; return fs.read({ path })",
         "return typeof fetch",
+        "globalThis.fetch = async (x) => x; return await fetch(1)",
         "const fetch = async (x) => x; return await fetch(1)",
         "const print = (x) => x; return print(1)",
         "return (await mcp.fs.stat({ path })).size - 1",
