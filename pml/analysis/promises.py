@@ -1,6 +1,6 @@
 """Which expressions certainly are promises.
 
-The call of a tool, of an async helper, of ``Promise.all`` is one, and a name that holds nothing else.
+The call of a tool, of an async helper, of ``Promise.all`` is one; a name that holds only one, too.
 """
 
 from pml.analysis.calls import Calls
