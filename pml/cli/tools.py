@@ -43,7 +43,11 @@ def tools(
     ] = None,
     dts: Annotated[
         bool,
-        typer.Option("--dts", help="TypeScript declarations, for an editor or a type checker."),
+        typer.Option(
+            "--dts",
+            help="TypeScript declarations, for an editor or a type checker; of "
+            "capabilities too, unless servers or tools are named.",
+        ),
     ] = False,
     provides: Annotated[
         bool,
@@ -117,13 +121,14 @@ async def _declared(wanted: Sequence[str], config: Path | None, data_dir: Path |
         servers: dict[str, list[Tool]] = {name: [] for name in _servers(bench, wanted)}
         for tool in await _found(bench, wanted):
             servers[tool.server].append(tool)
+        kept = () if wanted else await bench.store.capabilities.recent(MANY)
         known = [
             Callable(
                 name=capability.name,
                 description=capability.description or capability.intent,
                 parameters=capability.parameters,
             )
-            for capability in await bench.store.capabilities.recent(MANY)
+            for capability in kept
         ]
     return Declarations().file(servers, known).rstrip("\n")
 
