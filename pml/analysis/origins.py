@@ -39,6 +39,14 @@ _DEPTH = 40
 """Steps through variables that are followed; past them a value counts as unseen."""
 
 
+_LONGEST = 12
+"""Steps into a value that are told apart: members that name one another make ever longer ones."""
+_PER_DEFINITION = 40
+_AT_LEAST = 1_000
+"""So many parts of values are looked for, per definition and in all; what is past them is unseen.
+Ordinary programs need one to three per definition."""
+
+
 _NAMES = frozenset({"identifier", "shorthand_property_identifier"})
 
 
@@ -58,11 +66,13 @@ class Tracer:
         self._given: dict[tuple[Syntax, Path, str | None], Origins] = {}
         """What helpers give; of one that is traced inside another that calls it, at least that."""
         self._reaching = Reaching(source, functions, self.shared)
+        self._most = _AT_LEAST
 
     def prepare(self) -> None:
         """Trace definitions in source order, so that tracing a use does not recurse far."""
         bindings = {b for table in self._scopes.tables.values() for b in table.values()}
         definitions = [d for b in bindings for d in b.definitions]
+        self._most += _PER_DEFINITION * len(definitions)
         for definition in sorted(definitions, key=lambda d: d.at.end):
             self._define(definition, ())
 
@@ -149,6 +159,8 @@ class Tracer:
         if key in self._known:
             return self._known[key]
         if key in self._tracing or len(self._tracing) > _DEPTH:
+            return (UNSEEN,)
+        if len(self._known) > self._most or len(definition.path) + len(path) > _LONGEST:
             return (UNSEEN,)
         self._tracing.add(key)
         found = self._at(definition.value, definition.path + path, None)

@@ -63,7 +63,7 @@ def test_mutated_programs_never_raise(block: int) -> None:
 def test_of_thousands_of_mutated_sources_none_crashes_or_hangs_it(first: int) -> None:
     """The fuzzer's: generated programs, snippets and epics, with lines and names exchanged."""
     fuzzer = Path(__file__).parents[2] / "experiments" / "fuzz_analysis.py"
-    command = [sys.executable, str(fuzzer), "--sources", "2000", "--seed", str(first)]
+    command: list[str] = [sys.executable, str(fuzzer), "--sources", "2000", "--seed", str(first)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-1_000:]
 
@@ -123,3 +123,35 @@ def test_what_doubles_again_and_again_is_looked_at_once(name: str) -> None:
     lines = [first, *(each.format(n, n - 1, n - 1) for n in range(1, 60))]
     analysed = program("\n".join([*lines, last.replace("24", "59")]))
     assert analysed.structure.nodes
+
+
+def _web(keys: str) -> str:
+    """Members of two objects that are defined by one another."""
+    turns = [(keys[n % len(keys)], keys[(n * 7 + 3) % len(keys)]) for n in range(60)]
+    lines = [f"o.{a} = o.{b} ?? p.{a}; p.{b} = args.c ? o.{a} : p.{b};" for a, b in turns]
+    return "const o = {}, p = {};\n" + "\n".join(lines) + "\nawait o.m(mcp.fs.read); await p.k(1);"
+
+
+DOUBLING = {
+    "sums": ("const a0 = 'xx';", "const a{n} = a{m} + a{m};", "await mcp.fs[a60]({{}})"),
+    "templates": ("const a0 = 'xx';", "const a{n} = `${{a{m}}}${{a{m}}}`;", "await mcp.fs[a60]({{}})"),
+    "tables": ("const a0 = {{ x: 'xx' }};", "const a{n} = {{ x: a{m}.x + a{m}.x }};", "await mcp.fs[a60.x]({{}})"),
+    "choices": ("const a0 = mcp.fs;", "const a{n} = args.c ? a{m} : a{m};", "await a60.read({{}})"),
+    "helpers of servers": ("const a0 = (x) => x;", "const a{n} = (x) => args.c ? a{m}(x) : a{m}(x);", "await a60(mcp.fs).read({{}})"),
+    "helpers": ("const a0 = (x) => x + 1;", "const a{n} = (x) => a{m}(x) + a{m}(x);", "await mcp.fs.read({{ a: a60(1) }})"),
+    "helpers that call": ("const a0 = (x) => mcp.fs.read({{ x }});", "const a{n} = (x) => [a{m}(x), a{m}(x)];", "await a60(1)"),
+    "methods": ("const a0 = {{ f: () => 'x' }};", "const a{n} = {{ f: a{m}.f, g: a{m}.f, r: a{m}.r, s: [a{m}.r, a{m}.r] }}; a{n}.f(a{m}.s);", "await mcp.fs[a60.r]({{}})"),
+}  # fmt: skip
+"""Programs that stand for twice as much with every line."""
+
+
+@pytest.mark.parametrize("source", [_web("mk"), _web("mkjl"), _web("abcdefghijkm")])
+def test_members_that_name_one_another_end(source: str) -> None:
+    check(source)
+
+
+@pytest.mark.parametrize("name", DOUBLING)
+def test_what_doubles_with_every_line_ends(name: str) -> None:
+    first, line, last = DOUBLING[name]
+    lines = [line.format(n=n, m=n - 1) for n in range(1, 61)]
+    check("\n".join([first.format(), *lines, last.format()]))
