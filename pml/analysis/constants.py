@@ -56,11 +56,11 @@ class Constants:
         """Variables that were asked for their string."""
 
     @cached_property
-    def adds_getters(self) -> bool:
-        """Whether the program may give all objects a getter, for a key that they lack.
+    def reaches_prototypes(self) -> bool:
+        """Whether the program may give all objects a getter, or all arrays another ``map``.
 
-        Only for patterns, where keys that may be missing are common; a single read of a key that
-        is not there is never trusted.
+        Only for patterns, where keys that may be missing are common, and for methods of arrays; a
+        single read of a key that is not there is never trusted.
         """
         free = self._scopes.free.get("Object", ())
         named = all(use.parent is not None and "property" in use.parent.fields for use in free)
@@ -143,7 +143,7 @@ class Constants:
         if parent.kind == "for_in_statement" and parent.get("right") is place:
             return flat or "of" not in parent.tokens
         if parent.kind == "variable_declarator" and parent.get("value") is place:
-            return flat and _takes_apart(parent["name"]) and not self.adds_getters
+            return flat and _takes_apart(parent["name"]) and not self.reaches_prototypes
         if parent.kind not in MEMBERS or parent.get("object") is not place:
             return False
         return self._reads_entry(parent, literal, flat=flat)
@@ -176,7 +176,9 @@ class Constants:
     def _reads_all(self, call: Syntax, literal: Syntax, key: str, *, flat: bool) -> bool:
         """Whether a method call hands every element to a function that gets nothing else."""
         given = arguments_of(call)
-        if literal.kind != "array" or not flat or key not in TAKING_ELEMENTS or not given:
+        if literal.kind != "array" or not flat or self.reaches_prototypes:
+            return False
+        if key not in TAKING_ELEMENTS or not given:
             return False
         callback = bare(given[0])
         return callback.kind == "arrow_function" and len(parameters(callback)) < 3  # noqa: PLR2004

@@ -183,12 +183,14 @@ class Follow:
             return None
         if "of" not in parent.tokens or not fact.path:
             return []
+        if self._handles.reaches_prototypes:  # and their iterators
+            return None
         return self._given(_element(fact), parent["left"])
 
     def _given(self, fact: Fact, pattern: Syntax) -> Facts:
         """The uses of the names that take a value apart."""
         found: list[Fact] = []
-        if fact.path and pattern.kind == "object_pattern" and self._handles.adds_getters:
+        if fact.path and pattern.kind == "object_pattern" and self._handles.reaches_prototypes:
             return None
         for target, path, _default in pattern_names(self._source, pattern):
             part = _part(fact, path)

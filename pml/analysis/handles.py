@@ -97,7 +97,7 @@ class Handles:
         self._functions = functions
         self._constants = constants
         constants.calls_tool = self._is_tool
-        self.adds_getters = constants.adds_getters
+        self.reaches_prototypes = constants.reaches_prototypes
         self._following: set[Binding | Syntax] = set()
         self._known: dict[tuple[Binding | Syntax, Path], Found] = {}
         self._in_sight: dict[Syntax, bool] = {}
@@ -144,7 +144,7 @@ class Handles:
     def callback_of(self, call: Syntax) -> Syntax | None:
         """The function, written on the spot, that an array method gives each element."""
         given = arguments_of(call)
-        if method_of(self._source, call) not in TAKING_ELEMENTS:
+        if self.reaches_prototypes or method_of(self._source, call) not in TAKING_ELEMENTS:
             return None
         function = bare(given[0]) if given else None
         if function is None or function.kind not in FUNCTIONS:

@@ -65,6 +65,8 @@ BY_METHODS = {
     "an instance of names": ("class C { static [Symbol.hasInstance](v) { v.r = 'stat'; return true } } const o = { r: 'read' }; o instanceof C; await mcp.fs[o.r]({})", "*"),
     "a key that all objects have": ("Object.defineProperty(Object.prototype, 'zz', { get() { return this.s }, configurable: true }); const o = { s: mcp.fs, t: 1 }; await o.zz.read({}); delete Object.prototype.zz", ""),
     "a key that all objects have, in a pattern": ("Object.defineProperty(Object.prototype, 'zz', { get() { return this.s }, configurable: true }); const o = { s: mcp.fs, t: 1 }; const { zz } = o; delete Object.prototype.zz; await zz.read({})", ""),
+    "a method of all arrays": ("const { map } = Array.prototype; Array.prototype.map = function () { return this[0].read({ a: 1 }) }; const p = [mcp.fs].map(() => 1); Array.prototype.map = map; await p", ""),
+    "an iterator of all arrays": ("const old = Array.prototype[Symbol.iterator], all = []; Array.prototype[Symbol.iterator] = function () { all.push(this); return old.call(this) }; for (const s of [mcp.fs]) s; Array.prototype[Symbol.iterator] = old; await all.find((one) => typeof one[0] === 'object')[0].read({})", ""),
     "an enum with a method of all objects": ("Object.prototype.zz = function () { this.A = 'stat' }; enum E { A = 'read' } E.zz(); delete Object.prototype.zz; await mcp.fs[E.A]({})", "*"),
 }  # fmt: skip
 """Incomplete, all of them."""

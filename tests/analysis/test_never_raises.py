@@ -132,7 +132,7 @@ def _web(keys: str) -> str:
     return "const o = {}, p = {};\n" + "\n".join(lines) + "\nawait o.m(mcp.fs.read); await p.k(1);"
 
 
-DOUBLING = {
+DOUBLING_NAMES = {
     "sums": ("const a0 = 'xx';", "const a{n} = a{m} + a{m};", "await mcp.fs[a60]({{}})"),
     "templates": ("const a0 = 'xx';", "const a{n} = `${{a{m}}}${{a{m}}}`;", "await mcp.fs[a60]({{}})"),
     "tables": ("const a0 = {{ x: 'xx' }};", "const a{n} = {{ x: a{m}.x + a{m}.x }};", "await mcp.fs[a60.x]({{}})"),
@@ -150,8 +150,8 @@ def test_members_that_name_one_another_end(source: str) -> None:
     check(source)
 
 
-@pytest.mark.parametrize("name", DOUBLING)
-def test_what_doubles_with_every_line_ends(name: str) -> None:
-    first, line, last = DOUBLING[name]
+@pytest.mark.parametrize("name", DOUBLING_NAMES)
+def test_names_that_double_with_every_line_end(name: str) -> None:
+    first, line, last = DOUBLING_NAMES[name]
     lines = [line.format(n=n, m=n - 1) for n in range(1, 61)]
     check("\n".join([first.format(), *lines, last.format()]))
