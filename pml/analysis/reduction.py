@@ -15,6 +15,7 @@ that does not hold on one that was left out, that one stays.
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from enum import IntEnum
+from heapq import heapify, heappop, heappush
 
 from pml.domain.structure import EdgeType
 
@@ -60,50 +61,59 @@ class _Onwards:
 
 Drawn = tuple[Leaving, int]
 
-_ALWAYS: Leaving = (-1, EdgeType.SEQUENCE, None)
-
 
 class _Conditions:
-    """What certainly was decided at each node: the last such outcome, and the one before it.
+    """What certainly was decided at each node: the last such outcome, which has one before it.
 
-    Two nodes have in common what lies on both ways back, so these make a tree.
+    Two nodes have in common what lies on both ways back, so the outcomes make a tree.  They
+    have numbers, greater than that of the one before; 0 is that nothing was decided.
     """
 
     def __init__(self) -> None:
-        self._last: dict[int, Leaving] = {}
-        self._depth: dict[Leaving, int] = {_ALWAYS: 0}
-
-    def after(self, leaving: Leaving) -> Leaving:
-        """The last outcome that certainly was decided when a node has been left so."""
-        last = self._last.get(leaving[0], _ALWAYS)
-        if leaving[1] is not EdgeType.CONDITIONAL:
-            return last
-        self._depth.setdefault(leaving, self._depth[last] + 1)
-        return leaving
-
-    def common(self, leavings: Iterable[Leaving]) -> Leaving:
-        """The last outcome that is common to several ways."""
-        ways = [self.after(leaving) for leaving in leavings]
-        found = ways[0] if ways else _ALWAYS
-        for way in ways:
-            found = self.shared(found, way)
-        return found
-
-    def shared(self, one: Leaving, other: Leaving) -> Leaving:
-        """The last outcome that lies on the way back from both."""
-        while one != other:
-            if self._depth[one] < self._depth[other]:
-                one, other = other, one
-            one = self._last.get(one[0], _ALWAYS)
-        return one
-
-    def holds(self, outcome: Leaving, way: Leaving) -> bool:
-        """Whether an outcome certainly was decided on a way."""
-        return self.shared(outcome, self.after(way)) == outcome
+        self._last: dict[int, int] = {}
+        self._numbers: dict[Leaving, int] = {}
+        self._before = [0]
 
     def note(self, node: int, leavings: Iterable[Leaving]) -> None:
-        """The ways to a node are known."""
+        """These are the ways to a node."""
         self._last[node] = self.common(leavings)
+
+    def common(self, leavings: Iterable[Leaving]) -> int:
+        """The last outcome that is common to several ways."""
+        known = {self._after(leaving) for leaving in leavings}
+        latest = [-way for way in known]
+        heapify(latest)
+        while len(latest) > 1:
+            before = self._before[-heappop(latest)]
+            if before not in known:
+                known.add(before)
+                heappush(latest, -before)
+        return -latest[0] if latest else 0
+
+    def without(self, outcome: int, leavings: Iterable[Leaving]) -> list[Leaving]:
+        """The ways on which an outcome need not have been decided."""
+        known = {outcome: True}
+        found = []
+        for leaving in leavings:
+            way, passed = self._after(leaving), []
+            while way > outcome and way not in known:
+                passed.append(way)
+                way = self._before[way]
+            holds = known.get(way, False)
+            known.update(dict.fromkeys(passed, holds))
+            if not holds:
+                found.append(leaving)
+        return found
+
+    def _after(self, leaving: Leaving) -> int:
+        """The last outcome that certainly was decided when a node has been left so."""
+        last = self._last.get(leaving[0], 0)
+        if leaving[1] is not EdgeType.CONDITIONAL:
+            return last
+        if leaving not in self._numbers:
+            self._numbers[leaving] = len(self._before)
+            self._before.append(last)
+        return self._numbers[leaving]
 
 
 def reduced(
@@ -126,7 +136,7 @@ def reduced(
         known = [*remain, *lost]
         if lost and target not in catches:
             agreed = conditions.common(remain)
-            other = [way for way in lost if not conditions.holds(agreed, way)]
+            other = conditions.without(agreed, lost)
             last = _remaining(flow, onwards, target, other)
             enough = conditions.common([*remain, *last]) == conditions.common(known)
             remain |= last if enough else dict.fromkeys(other)
