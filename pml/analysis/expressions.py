@@ -1,6 +1,7 @@
 """Control flow inside expressions: calls, waiting, assignments, short circuits."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from pml.analysis.functions import arguments_of, method_of, receiver_of
@@ -301,6 +302,8 @@ class Expressions(Parallel):
             return running
         if bare(call.get("function") or call).kind == "super":
             return running | self._super(call)
+        if self.live.targets.unknown(call):
+            return running | self.maybe(partial(self.call_any, functions, call))
         given = {f for argument in arguments_of(call) for f in self.live.given(argument)}
         running |= self.handed_on([f for f in functions if f in given], call)
         callees = [f for f in functions if f not in given]

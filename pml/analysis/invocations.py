@@ -231,12 +231,12 @@ class Invocations(Walk):
             return None
         if node.kind not in FUNCTIONS and node.kind != "identifier":
             self.value(node)
+        if self.live.targets.unknown(node):
+            return self.maybe(partial(self.call_any, functions, call))
         return self.call_any(functions, call)
 
     def is_callback(self, expression: Syntax) -> bool:
         """Whether an expression is something that calls tools when it is called."""
         node = bare(expression)
-        if expression not in self.live:
-            return False
         site = self.calls.by_node.get(node) or self.calls.by_node.get(expression)
         return (site is not None and site.call is None) or bool(self.live.given(node))

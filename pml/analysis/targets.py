@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from pml.analysis.functions import ARRAY_CALLBACKS, Functions, arguments_of, method_of, receiver_of
 from pml.analysis.literals import key_name, string_value
-from pml.analysis.scope import Scopes
+from pml.analysis.scope import Scopes, parameters
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax, bare
 
 _MAX_STEPS = 400
@@ -18,6 +18,8 @@ _MAX_FOUND = 50
 _MAX_CALLS = 8
 """Of what: ``f()()`` calls what a call returns."""
 _FORWARDING = frozenset({"call", "apply", "bind"})
+_STORES = frozenset({"push", "unshift", "splice", "set", "add", "concat", "of", "fill", "resolve"})
+_REACTIONS = frozenset({"then", "catch", "finally"})
 _ACCESSORS = frozenset({"get", "set"})
 _EITHER = {
     "ternary_expression": ("consequence", "alternative"),
@@ -41,6 +43,10 @@ class Targets:
         self._properties: dict[str, list[Syntax]] = {}
         self._accessors: dict[str, list[Syntax]] = {}
         self._callers: dict[Syntax, list[Syntax]] | None = None
+        self._kept: Found = ()
+        """Functions that are kept in data: what a call runs whose callee is not known."""
+        self._unknown: set[Syntax] = set()
+        """Calls, and callbacks, that may run these."""
         self._run: dict[Syntax, Found] = {}
 
     def callers(self, function: Syntax) -> list[Syntax]:
@@ -55,11 +61,15 @@ class Targets:
         """The functions, or the class, that a call, ``new`` or a member access may run."""
         return self._run.get(call, ())
 
+    def unknown(self, call: Syntax) -> bool:
+        """Whether a call, or a callback, runs what is kept in data: one of that, or nothing."""
+        return call in self._unknown
+
     def values(self, expression: Syntax) -> Found:
         """The functions and classes that an expression may stand for."""
         if self._callers is None:
             return ()
-        return self._resolve(expression)
+        return self._kept if expression in self._unknown else self._resolve(expression)
 
     # What can be found by its name
 
@@ -96,8 +106,12 @@ class Targets:
 
     def _index_calls(self) -> None:
         of = self._source.of_kinds
+        self._kept = self._kept_in_data()
         for call in of("call_expression"):
-            self._note(call, self._called(call))
+            found = tuple(self._called(call))
+            if self._kept and not found:
+                found = self._dispatched(call)
+            self._note(call, found)
         for node in of("new_expression"):
             self._note(node, (*self._resolve(node["constructor"]), *self._handed_on(node)))
         for node in of("class_heritage"):
@@ -106,6 +120,51 @@ class Targets:
                 self._note(derived, self._bases(node))
         for node in of(*MEMBERS) if self._accessors else ():
             self._note(node, self._accessors.get(self._property(node) or "", ()))
+
+    # What is kept in data, and called by who does not know what it is
+
+    def _kept_in_data(self) -> Found:
+        """Functions among elements, properties, and what is put into a collection."""
+        of = self._source.of_kinds
+        holders = [element for array in of("array") for element in array.children]
+        holders += [pair["value"] for pair in of("pair") if pair.get("value") is not None]
+        holders += of("shorthand_property_identifier")
+        for call in of("call_expression"):
+            helper = self._functions.called(call)
+            stored = method_of(self._source, call) in _STORES
+            if stored or (helper is not None and _takes_rest(helper)):
+                holders += arguments_of(call)
+        found: dict[Syntax, None] = {}
+        for method in of("method_definition"):
+            if method.parent is not None and method.parent.kind == "object":
+                found[method] = None
+        for holder in holders:
+            node = bare(holder)
+            shorthand = node.kind == "shorthand_property_identifier"
+            if len(found) < _MAX_FOUND and (shorthand or _may_be_function(node)):
+                found.update(dict.fromkeys(self._resolve(holder)))
+        return tuple(one for one in found if one.kind in FUNCTIONS)[:_MAX_FOUND]
+
+    def _dispatched(self, call: Syntax) -> Found:
+        """What is kept in data, if the callee or the callback of a call is not known."""
+        callee = call.get("function")
+        if callee is not None and self._is_unknown(bare(callee)):
+            self._unknown.add(call)
+            return self._kept
+        if method_of(self._source, call) not in ARRAY_CALLBACKS | _REACTIONS:
+            return ()
+        callbacks = [a for a in arguments_of(call)[:2] if self._is_unknown(bare(a))]
+        self._unknown.update(callbacks)
+        self._unknown.update(bare(one) for one in callbacks)
+        return self._kept if callbacks else ()
+
+    def _is_unknown(self, node: Syntax) -> bool:
+        """Whether an expression may stand for any function."""
+        if node.kind == "identifier":
+            return self._scopes.binding(node) is not None
+        if node.kind == "subscript_expression":
+            return self._property(node) is None
+        return node.kind in {"call_expression", "await_expression"}
 
     def _note(self, call: Syntax, functions: Iterable[Syntax]) -> None:
         found = tuple(dict.fromkeys(functions))
@@ -228,6 +287,13 @@ def _may_be_function(node: Syntax) -> bool:
             "member_expression",
             "ternary_expression",
         }
+    )
+
+
+def _takes_rest(function: Syntax) -> bool:
+    return any(
+        (inner := pattern.get("pattern")) is not None and inner.kind == "rest_pattern"
+        for _place, pattern in parameters(function)
     )
 
 

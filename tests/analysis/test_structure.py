@@ -88,6 +88,26 @@ CONTROL = {
         "const f = async () => { try { return await mcp.s.a() } catch { return 0 } }; await Promise.all(xs.map((x) => f(x)));",
         "f1>n1 n1>d1 n1>j1 d1-catch>j1",
     ),
+    "callback by its name": (
+        "const f = async (x) => { await mcp.s.a() }; await Promise.all([1, 2].map(f));",
+        "f1>n1 n1>j1",
+    ),
+    "callback by its name, per element": (
+        f"const f = async (x) => {{ {A} }}; [1, 2].forEach(f); {B}",
+        "l1=n1 l1>n2",
+    ),
+    "functions out of an array": (
+        "const a = async () => mcp.s.a(); const b = async () => mcp.s.b(); const steps = [a, b]; for (const s of steps) await s();",
+        "l1=n1 l1=n2",
+    ),
+    "a function out of a collection, called in a branch too": (
+        f"const f = async () => {{ {A} }}; if (c) await f(); const m = new Map([['k', f]]); await m.get(k)();",
+        "d1-false>n1 d1-true>n1",
+    ),
+    "a callback out of an array": (
+        f"const f = async () => {{ {A} }}; if (c) await f(); await [f].reduce((p, g) => p.then(g), q);",
+        "d1-false>n1 d1-true>n1 n1>l1 d1-false>l1",
+    ),
     "what has been waited for is before what is decided after it": (
         f"const p = mcp.s.a(); await p; if (c) return; await p; {B}",
         "n1>d1 d1-false>n2",
