@@ -181,7 +181,9 @@ class Constants:
         if key not in TAKING_ELEMENTS or not given:
             return False
         callback = bare(given[0])
-        return callback.kind == "arrow_function" and len(parameters(callback)) < 3  # noqa: PLR2004
+        taken = parameters(callback) if callback.kind == "arrow_function" else []
+        rest = any(takes_rest(pattern) for _place, pattern in taken)
+        return callback.kind == "arrow_function" and not rest and len(taken) < 3  # noqa: PLR2004
 
     def _entry_name(self, key: Syntax) -> str | None:
         if key.kind == "computed_property_name":
@@ -289,7 +291,14 @@ class Constants:
             return node
         base = receiver_of(node) if method_of(self._source, node) == "freeze" else None
         is_global = base is not None and base in self._scopes.free.get("Object", ())
-        return bare(given[0]) if is_global else node
+        return bare(given[0]) if is_global and self._freeze_is_standard else node
+
+    @cached_property
+    def _freeze_is_standard(self) -> bool:
+        """Whether ``Object`` is only used to call its functions."""
+        owners = [use.parent for use in self._scopes.free.get("Object", ())]
+        called = (o is not None and o.kind in MEMBERS and _is_called(wrapped(o)) for o in owners)
+        return all(called) and not self.reaches_prototypes
 
     def _sum(self, node: Syntax) -> str | None:
         if node.tokens != ("+",):
@@ -345,6 +354,12 @@ def has_accessors(source: Source, literal: Syntax) -> bool:
         if is_plain and key_name(source, child["key"]) == "__proto__":
             return True
     return False
+
+
+def takes_rest(parameter: Syntax) -> bool:
+    """Whether a parameter takes all arguments that are left."""
+    inner = parameter.get("pattern")
+    return inner is not None and inner.kind == "rest_pattern"
 
 
 def _is_called(place: Syntax) -> bool:

@@ -9,7 +9,7 @@ agrees, so that no way around goes unnoticed.
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from pml.analysis.constants import TAKING_ELEMENTS, Constants
+from pml.analysis.constants import TAKING_ELEMENTS, Constants, takes_rest
 from pml.analysis.functions import Functions, arguments_of, method_of
 from pml.analysis.globals import CAPABILITIES, MCP
 from pml.analysis.kinds import Identified
@@ -182,10 +182,7 @@ class Handles:
 
     def _hides(self, function: Syntax) -> bool:
         """Whether its arguments go elsewhere than into named parameters."""
-        rest = any(
-            inner is not None and inner.kind == "rest_pattern"
-            for inner in (pattern.get("pattern") for _place, pattern in parameters(function))
-        )
+        rest = any(takes_rest(pattern) for _place, pattern in parameters(function))
         return rest or function in self._using_arguments
 
     # Values

@@ -67,6 +67,8 @@ BY_METHODS = {
     "a key that all objects have, in a pattern": ("Object.defineProperty(Object.prototype, 'zz', { get() { return this.s }, configurable: true }); const o = { s: mcp.fs, t: 1 }; const { zz } = o; delete Object.prototype.zz; await zz.read({})", ""),
     "a method of all arrays": ("const { map } = Array.prototype; Array.prototype.map = function () { return this[0].read({ a: 1 }) }; const p = [mcp.fs].map(() => 1); Array.prototype.map = map; await p", ""),
     "an iterator of all arrays": ("const old = Array.prototype[Symbol.iterator], all = []; Array.prototype[Symbol.iterator] = function () { all.push(this); return old.call(this) }; for (const s of [mcp.fs]) s; Array.prototype[Symbol.iterator] = old; await all.find((one) => typeof one[0] === 'object')[0].read({})", ""),
+    "an array among the rest of a callback's parameters": ("const t = ['read']; t.forEach((e, ...r) => { r[1][0] = 'stat' }); await mcp.fs[t[0]]({})", "*"),
+    "names that freeze replaces": ("const { freeze } = Object; Object.freeze = () => ({ A: 'stat' }); const T = Object.freeze({ A: 'read' }); Object.freeze = freeze; await mcp.fs[T.A]({})", "*"),
     "an enum with a method of all objects": ("Object.prototype.zz = function () { this.A = 'stat' }; enum E { A = 'read' } E.zz(); delete Object.prototype.zz; await mcp.fs[E.A]({})", "*"),
 }  # fmt: skip
 """Incomplete, all of them."""
