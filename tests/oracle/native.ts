@@ -27,9 +27,14 @@ let settled = false;
 let now = 0;
 let generation = 0;
 
+/** JSON text without halves of surrogate pairs, as the sandbox writes it (docs/explanation/execution.md). */
+function json(value: unknown): string | undefined {
+  return JSON.stringify(value)?.replace(/(?<=(?<!\\)(?:\\\\)*)\\ud[0-9a-f]{3}/g, "\ufffd");
+}
+
 function call(server: string, tool: string, args: unknown): Promise<unknown> {
   if (settled) return Promise.reject(new Error("the program has settled"));
-  const text = args === undefined ? "{}" : JSON.stringify(args);
+  const text = args === undefined ? "{}" : json(args);
   if (text === undefined) throw new TypeError("arguments that are no JSON");
   items.push({ type: "issue", call: calls.length, site: "?", server, tool, arguments: text });
   return new Promise((resolve, reject) => calls.push({ resolve, reject }));
@@ -117,7 +122,7 @@ function threw(error: unknown): Item {
 
 function returned(value: unknown): Item {
   try {
-    const text = JSON.stringify(value === undefined ? null : value);
+    const text = json(value === undefined ? null : value);
     if (text === undefined) throw new TypeError("a result that is no JSON");
     return { type: "return", value: text };
   } catch (error) {
