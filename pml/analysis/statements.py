@@ -174,6 +174,7 @@ class Statements(Exceptions, Loops):
         self.value(node["value"])
         clauses = node["body"].children
         guards = self.live.any_call(clauses)
+        self._tests([clause["value"] for clause in clauses if "value" in clause.fields])
         decision = self.decision(node, Form.SWITCH, node["value"], guards=guards)
         end = self.new_jump("break")
         self.frame.jumps.append(end)
@@ -189,6 +190,18 @@ class Statements(Exceptions, Loops):
             self.branch(decision, "default")
             ends.append(self.end_branch())
         self.merge(ends)
+
+    def _tests(self, tests: list[Syntax]) -> None:
+        """What the cases are compared with, in order, up to the first that is equal."""
+        ends: list[int | None] = []
+        for test in tests:
+            self.enter()
+            self.awaited |= self.value(test)
+            ends.append(self.here)
+        for _test in tests:
+            self.leave_region()
+        if ends:
+            self.merge(ends)
 
     _STATEMENTS: ClassVar[dict[str, Callable[["Statements", Syntax], None]]] = {
         "statement_block": _block,

@@ -161,7 +161,8 @@ def renumber(text: str, dice: Dice) -> str:
     one = Parsed(text)
     for node in some(one.source.of_kinds("number"), dice):
         value = number_value(one.text(node))
-        if isinstance(value, int) and node.parent is not None and node.parent.kind != "pair":
+        fixed = node.parent is None or node.parent.kind in {"pair", "member_expression"}
+        if isinstance(value, int) and not fixed:
             one.put(node, dice.choice([f"0x{value:X}", f"{value}.00", f"{value}e0", str(value)]))
     return one.done()
 

@@ -67,6 +67,14 @@ CONTROL = {
         f"switch (x) {{ case 'p': {A}; break; case 2: {B}; break; default: {C} }} {D}",
         "d1-case:p>n1 d1-case:2>n2 d1-default>n3 n1>n4 n2>n4 n3>n4",
     ),
+    "calls in the tests of a switch": (
+        f"switch (x) {{ case {A}: {B}; break; case {C}: {D} }}",
+        "n3>d1 d1-case:<1>>n2 n1>n3 d1-case:<2>>n4",
+    ),
+    "a helper in the test of a switch and in an arm": (
+        f"const h = async () => {{ {A} }}; switch (x) {{ case await h(): {B}; break; default: await h() }}",
+        "n1>d1 d1-case:<1>>n2",
+    ),
     "fall through": (
         f"switch (x) {{ case 'p': {A}; case 'q': {B} }} {C}",
         "d1-case:p>n1 d1-case:q>n2 n1>n2 d1-default>n3 n2>n3",
