@@ -82,6 +82,9 @@ _ROOTS = {
 }
 _FURTHEST = (Kind.SERVER, Kind.CAPABILITIES, Kind.ROOT)
 _NAMES = frozenset({"identifier", "shorthand_property_identifier"})
+_MOST_NAMES = 500
+"""Names that one answer looks at: helpers that call one another have many ways around.  What is
+further away is unknown."""
 _ARRAYS_PASSED = 3
 """A callback with that many parameters is given the array itself."""
 
@@ -99,6 +102,7 @@ class Handles:
         constants.calls_tool = self._is_tool
         self.reaches_prototypes = constants.reaches_prototypes
         self._following: set[Binding | Syntax] = set()
+        self._names_asked = 0
         self._known: dict[tuple[Binding | Syntax, Path], Found] = {}
         self._in_sight: dict[Syntax, bool] = {}
         self._using_arguments = {
@@ -208,6 +212,8 @@ class Handles:
             return self._known[place]
         if node in self._following:
             return None
+        if not self._following:
+            self._names_asked = 0
         self._following.add(node)
         found = self._composed(node, path)
         self._following.discard(node)
@@ -279,7 +285,10 @@ class Handles:
         place = (binding, path)
         if place in self._known:
             return self._known[place]
-        if binding in self._following:
+        if not self._following:
+            self._names_asked = 0
+        self._names_asked += 1
+        if binding in self._following or self._names_asked > _MOST_NAMES:
             return None
         self._following.add(binding)
         found = self._defined(binding, path)

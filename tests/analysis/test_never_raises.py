@@ -150,6 +150,12 @@ def test_members_that_name_one_another_end(source: str) -> None:
     check(source)
 
 
+def test_helpers_that_call_one_another_with_a_server_end() -> None:
+    one = "function g{n}(x) {{ return args.c ? g{a}(x) : g{b}(x) }}"
+    lines = [one.format(n=n, a=(n + 1) % 150, b=(n * 7 + 3) % 150) for n in range(150)]
+    check("\n".join([*lines, "return await g0(mcp.fs).read({})"]))
+
+
 @pytest.mark.parametrize("name", DOUBLING_NAMES)
 def test_names_that_double_with_every_line_end(name: str) -> None:
     first, line, last = DOUBLING_NAMES[name]
