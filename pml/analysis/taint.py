@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from pml.analysis.calls import Calls, Site
 from pml.analysis.effects import Called
+from pml.analysis.elements import element
 from pml.analysis.functions import Functions, method_of
 from pml.analysis.held import Held
 from pml.analysis.scope import Scopes, pattern_names
@@ -94,7 +95,7 @@ class Taint(Held):
             self._graph.flow(self._of.get(call, NOTHING), held)
         for binding, everything in self._bound.items():
             for definition in binding.definitions:
-                value = self._of.get(definition.value, NOTHING)
+                value = self._of.get(element(self._source, definition), NOTHING)
                 self._graph.flow(value, self._versions.of_definition[definition])
             if binding.node.parent is not None and binding.node.parent.kind in CLASSES:
                 self._graph.flow(self._of.get(binding.node.parent, NOTHING), everything)

@@ -112,6 +112,7 @@ NONE = {
     "later": "const l = []; await mcp.s.b({ l }); l.push(await mcp.s.a())",
     "put elsewhere": f"{R} const l = [], m = []; l.push(r); await mcp.s.b({{ m }})",
     "put in what it is put in": f"{R} const o = {{ a: 1 }}; const l = []; l.push(o, r); await mcp.s.b({{ x: o.a }})",
+    "another element of a list that was waited for": "const [x, y] = await Promise.all([mcp.s.a(), 1]); const f = (v) => v; const t = [y].map(f); await mcp.s.b({ t })",
     "index": f"{R} await Promise.all(r.map((_, i) => mcp.s.b({{ i }})))",
     "other class": f"{R} class K {{ v = r }} class L {{ v = 1 }} const l = new L(); await mcp.s.b({{ x: 1 }})",
 }  # fmt: skip
