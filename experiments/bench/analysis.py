@@ -4,6 +4,7 @@ One analysis is everything that a submission needs: parse, structure, arguments,
 code, parameters and canonical hash.  The named alternative is what no analysis in Python can
 avoid: tree-sitter's parse and one walk over its nodes that does nothing, in the same run.
 Growth is the slope of log time over log lines, for four shapes of program; the worst counts.
+The garbage collector is set as `pml serve` sets it; what Python's defaults cost is said beside.
 
 Run:  .venv/bin/python experiments/bench/analysis.py
 """
@@ -21,10 +22,12 @@ from pml.analysis.analyse import analyse, read
 from pml.analysis.grammar import LANGUAGE
 from pml.domain.tools import Catalog, Tool
 from pml.loop.analysed import Analysed
+from pml.serve.collector import settle
 
 SIZES = (100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 REPEATS = 300
 FEW_REPEATS_FROM = 500
+DEFAULTS_LINES = 5_000
 FIELDS = {"path": "string", "text": "string", "size": "integer", "items": "array"}
 SCHEMA = {"type": "object", "properties": {name: {"type": t} for name, t in FIELDS.items()}}
 CATALOG = Catalog(
@@ -173,6 +176,9 @@ def growth(shape: Callable[[int], str]) -> tuple[dict[int, float], float]:
 def main() -> None:
     """Print what was measured, and one JSON object on the last line."""
     lines = PROGRAM.count("\n")
+    unsettled = analysed_ms(straight(DEFAULTS_LINES), 3)
+    settle()
+    settled = analysed_ms(straight(DEFAULTS_LINES), 3)
     small = analysed_ms(PROGRAM, REPEATS)
     walk = p50_ms(lambda: parse_and_walk(PROGRAM), REPEATS)
     bare = p50_ms(lambda: Parser(LANGUAGE).parse(PROGRAM.encode()), REPEATS)
@@ -181,6 +187,7 @@ def main() -> None:
         "parse_and_walk_ms": round(walk, 3),
         "ratio_to_parse": round(small / walk, 2),
         "ratio_to_parse_without_walk": round(small / bare, 1),
+        "default_collector_ratio": round(unsettled / settled, 2),
         "repeated_ms": round(repeated_ms(), 4),
     }
     print(f"{lines} lines: {small:.2f} ms; parse and an empty walk {walk:.2f} ms, parse {bare:.2f}")

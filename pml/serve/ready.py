@@ -9,6 +9,7 @@ from pml.errors import StoreError, UpstreamUnavailableError
 from pml.loop.library import Library
 from pml.runtime.upstream.servers import Upstreams
 from pml.runtime.upstream.status import ServerState
+from pml.serve.collector import settle
 from pml.serve.compose import Settings, Workbench
 
 WARM_SANDBOXES = 3
@@ -34,6 +35,7 @@ async def get_ready(bench: Workbench) -> None:
         for server in servers:
             tasks.create_task(_connect(bench.upstreams, server))
         tasks.create_task(_load(bench.library))
+    settle()
 
 
 async def _connect(upstreams: Upstreams, server: str) -> None:
