@@ -13,6 +13,9 @@ and nothing else::
     │   └── LedgerKeyError     the log cannot be decrypted
     ├── NotFoundError          no run, trace or result of that id (or it expired)
     ├── RunStateError          the run is not in a state that allows this
+    ├── FencedError            another process has taken the run over
+    ├── ApprovalStateError     the approval was answered, withdrawn, or has expired
+    ├── NotAllowedError        who asks has not the role that this needs
     ├── LogOrderError          a record that cannot follow the run's log
     ├── DivergedError          replayed code did something else than its log says
     ├── SandboxError           the sandbox could not be started or broke its protocol
@@ -91,6 +94,27 @@ class RunStateError(PmlError):
         self.run_id = run_id
         self.state = state
         self.wanted = wanted
+
+
+class FencedError(PmlError):
+    """Another process has taken the run over; this one must stop touching it."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"run {run_id} was taken over by another PML process")
+        self.run_id = run_id
+
+
+class ApprovalStateError(PmlError):
+    """An approval cannot be answered so (any more)."""
+
+    def __init__(self, approval_id: str, state: str) -> None:
+        super().__init__(f"approval {approval_id} is {state} and cannot be answered so any more")
+        self.approval_id = approval_id
+        self.state = state
+
+
+class NotAllowedError(PmlError):
+    """Who asks has not the role that this needs; the message says which and how to get it."""
 
 
 class LogOrderError(PmlError):

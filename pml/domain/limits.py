@@ -50,6 +50,18 @@ class Limits(Record, frozen=True, kw_only=True):
     """stdout and stderr of one sandbox together; it is killed when it writes more."""
     result_ttl_s: int = 3_600
     """How long the whole results of a run, and its log, are kept after it ended."""
+    waiting_ttl_s: int = 86_400
+    """How long a run waits for an answer (paused, approval, in doubt) before it expires."""
+    lease_ttl_s: float = 6.0
+    """A process that says nothing for so long counts as dead, and another one takes its runs."""
+    results_bytes_per_run: int = 100 * _MB
+    """Of all results of one run together; the run ends at the next call."""
+    events_per_run: int = 10_000
+    """Kept for watchers that come late; the oldest are dropped first."""
+    traces_kept: int = 100_000
+    """`pml gc` deletes the oldest beyond."""
+    trace_age_days: int = 365
+    """`pml gc` deletes older ones."""
     preview_chars: int = 240
     """Of each result in an answer; ``pml trace RUN --task CALL`` shows the whole."""
     message_chars: int = 10_000

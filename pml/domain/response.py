@@ -29,6 +29,12 @@ class ExecuteRequest(Record, frozen=True, kw_only=True):
     dag: ExplicitDag | None = None
     args: dict[str, Any] = {}  # noqa: RUF012
     timeout_ms: int = DEFAULT_TIMEOUT_MS
+    per_layer_validation: bool = False
+    """Pause before each frontier but the first (EX-5)."""
+    dry_run: bool = False
+    """Let mocks answer for side-effecting tools (EX-6)."""
+    dry_run_mocks: dict[str, Any] = {}  # noqa: RUF012
+    """What they answer, by ``server:tool`` or a pattern of it."""
 
 
 class TaskSummary(Record, frozen=True, kw_only=True):
@@ -108,6 +114,10 @@ class ExecuteResponse(Record, frozen=True, kw_only=True):
     """Writes whose outcome nobody knows."""
     approvals: tuple[Permission, ...] = ()
     """What a person has to agree to."""
+    approval_id: str | None = None
+    """Of that request; what `pml_approval_response` names."""
+    expires_at_ms: Count | None = None
+    """Of a run that waits: until when it can be answered."""
     plan: Plan | None = None
     """All that would happen, of a run that waits for that person (HIL-2)."""
     checkpoint_id: str | None = None

@@ -69,6 +69,20 @@ class Run(Record, frozen=True, kw_only=True):
     """What it runs; None where nothing is kept of the procedure."""
     parent_run_id: str | None = None
     """The run whose code called this one as a capability (EX-10)."""
+    replaces_run_id: str | None = None
+    """The run that this one was replanned from; its code sees that one's results as ``context``
+    (design, section 5, rule 11)."""
+    epoch: Count = 0
+    """Fencing token: grows whenever a process takes the run over, and what an earlier owner
+    still writes is refused."""
+    started_at_ms: Count | None = None
+    """What the program's clock showed when it began; None: it has not begun."""
+    per_layer: bool = False
+    """Whether it pauses before each frontier but the first (EX-5)."""
+    dry_run: bool = False
+    """Whether side-effecting tools answer with mocks (EX-6)."""
+    expires_at_ms: Count | None = None
+    """Of a run that waits for somebody: when nobody needs to answer any more."""
     reason: str = ""
     """Why the run is in this state, for people; empty where the state says it all."""
 
@@ -86,6 +100,8 @@ class RunProgram(Record, frozen=True, kw_only=True):
     """Values in place of lifted literals, by parameter; the literal holds where there is none."""
     literals: Literals | None = None
     """What the intent stands for from now on; None: what it stood for before."""
+    mocks: dict[str, JsonText] = {}  # noqa: RUF012
+    """Of a dry run: what tools answer, by tool id or pattern."""
 
 
 class Returned(Record, frozen=True, kw_only=True, tag="returned"):
@@ -178,6 +194,27 @@ class Reached(_LogRecord, frozen=True, kw_only=True, tag="reached"):
     site: str
 
 
+class Checkpoint(_LogRecord, frozen=True, kw_only=True, tag="checkpoint"):
+    """The run paused before a frontier: the calls that are open here wait (rule 9)."""
+
+    checkpoint_id: str
+    """Server-made and random; who continues names it."""
+    layer: Ordinal
+    """Number of the frontier that is held; the first one, 0, is never held."""
+
+
+class Continued(_LogRecord, frozen=True, kw_only=True, tag="continued"):
+    """Somebody let the held calls go."""
+
+    checkpoint_id: str
+
+
+class RetryAllowed(_LogRecord, frozen=True, kw_only=True, tag="retry_allowed"):
+    """Somebody decided that a write whose outcome nobody knows is attempted once more."""
+
+    call: Count
+
+
 class Settled(_LogRecord, frozen=True, kw_only=True, tag="settled"):
     """The program returned or threw; calls issued after this are refused."""
 
@@ -185,6 +222,16 @@ class Settled(_LogRecord, frozen=True, kw_only=True, tag="settled"):
 
 
 LogRecord: TypeAlias = (
-    Issued | Attempted | Delivered | Undelivered | TimerFired | Decided | Reached | Settled
+    Issued
+    | Attempted
+    | Delivered
+    | Undelivered
+    | TimerFired
+    | Decided
+    | Reached
+    | Checkpoint
+    | Continued
+    | RetryAllowed
+    | Settled
 )
 """Replay compares what the code did and feeds `Delivered` and `TimerFired` (rule 3)."""

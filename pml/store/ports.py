@@ -16,6 +16,7 @@ from typing import Any, NewType, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pml.domain.approval import ApiKey, Approval, AuditEntry, Grant
 from pml.domain.capability import Capability, Literals, NewCapability, PastIntent
 from pml.domain.record import JsonText, Record
 from pml.domain.run import LogRecord, Run, RunProgram, RunState
@@ -209,30 +210,58 @@ class Runs(Protocol):
         *,
         reason: str = "",
         now_ms: int,
-        owner: str | None = None,
+        epoch: int,
+        expires_at_ms: int | None = None,
     ) -> Run:
-        """Change the state if `NEXT_STATES` allows it; ``owner`` when another process takes over.
+        """Change the state if `NEXT_STATES` allows it.
 
         A run that ends here keeps its log for the default TTL from ``now_ms``.
+        ``expires_at_ms`` is kept of a run that waits, and forgotten otherwise.
 
         Raises:
             NotFoundError: there is no such run.
             RunStateError: its state does not allow this.
+            FencedError: another process has taken the run over since ``epoch``.
         """
 
-    async def unfinished_of_others(self, alive: Callable[[str], bool]) -> tuple[Run, ...]:
-        """Runs in state ``running`` whose owner is not alive, the earliest created first."""
+    async def claim(
+        self, run: Run, *, owner: str, now_ms: int, started_at_ms: int | None = None
+    ) -> Run:
+        """Take a run over as it was read: it becomes ``running``, its epoch grows by 1.
+
+        ``started_at_ms`` is kept if the run has none yet.
+
+        Raises:
+            NotFoundError: there is no such run.
+            RunStateError: it is final, or somebody changed it since ``run`` was read.
+        """
+
+    async def orphans(self, alive: Callable[[str], bool]) -> tuple[Run, ...]:
+        """Runs in state ``running`` that nobody runs, the earliest created first.
+
+        Either the lease of the owner is over, or ``alive`` says that it is gone.
+        """
+
+    async def children(self, run_id: str) -> tuple[Run, ...]:
+        """Runs whose `Run.parent_run_id` it is, the earliest created first."""
+
+    async def expired(self, now_ms: int) -> tuple[Run, ...]:
+        """Runs that wait and whose `Run.expires_at_ms` has passed."""
 
 
 class RunLog(Protocol):
     """The ledger: append-only, exact, encrypted (design, section 5, rules 3, 6 and 8)."""
 
-    async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
+    async def append(self, run_id: str, records: Sequence[LogRecord], *, epoch: int) -> None:
         """Commit the records; their ``seq`` continues the log without a gap.
+
+        A claim and an append exclude each other: what an earlier owner appends is either
+        committed before the claim, and read by the new owner, or refused.
 
         Raises:
             ValueError: there is no such run, or ``seq`` leaves a gap or repeats: nothing
                 was written.
+            FencedError: another process has taken the run over since ``epoch``.
         """
 
     async def read(self, run_id: str) -> tuple[LogRecord, ...]:
@@ -256,6 +285,7 @@ class Traces(Protocol):
         *,
         reason: str,
         now_ms: int,
+        epoch: int,
         trace: ExecutionTrace,
         results: Sequence[tuple[str, JsonText]],
         dependencies: Sequence[ToolDependency],
@@ -280,6 +310,7 @@ class Traces(Protocol):
         Raises:
             NotFoundError: there is no such run.
             RunStateError: its state does not allow ``to``.
+            FencedError: another process has taken the run over since ``epoch``.
             ValueError: the trace is of another run.
         """
 
@@ -318,6 +349,119 @@ class ToolDependencies(Protocol):
 
     async def all(self) -> tuple[ToolDependency, ...]:
         """Every edge, by source, target and type."""
+
+
+class Leases(Protocol):
+    """Which processes live, by the database's own clock (`Run.owner` names them)."""
+
+    async def renew(self, owner: str, *, ttl_s: float) -> None:
+        """The process lives, for at least ``ttl_s`` from now."""
+
+    async def release(self, owner: str) -> None:
+        """The process is about to end; its runs are orphans at once."""
+
+
+class Approvals(Protocol):
+    """Requests for approval; every change writes its `AuditEntry` in the same transaction."""
+
+    async def ask(self, approval: Approval) -> None:
+        """Store a pending request; a pending one of the same run becomes withdrawn.
+
+        Raises:
+            ValueError: there is no such run, or there is an approval of that id.
+        """
+
+    async def get(self, approval_id: str) -> Approval:
+        """The request.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+
+    async def of_run(self, run_id: str) -> tuple[Approval, ...]:
+        """All of a run, oldest first."""
+
+    async def pending(self, limit: int) -> tuple[Approval, ...]:
+        """At most ``limit`` that wait, oldest first."""
+
+    async def decide(
+        self, approval_id: str, *, granted: bool, by: str, note: str = "", now_ms: int
+    ) -> Approval:
+        """Answer a pending request; of two answers the first holds.
+
+        The same answer again returns the request as it stands.
+
+        Raises:
+            NotFoundError: there is none.
+            ApprovalStateError: it was answered otherwise, withdrawn, or has expired.
+        """
+
+    async def withdraw(self, run_id: str, *, now_ms: int) -> None:
+        """The run ended otherwise: what is pending of it needs no answer any more."""
+
+    async def expire(self, now_ms: int) -> tuple[Approval, ...]:
+        """Pending requests whose time is over become expired; those are returned."""
+
+
+class Grants(Protocol):
+    """Remembered approvals; every change writes its `AuditEntry` in the same transaction."""
+
+    async def remember(self, grant: Grant) -> None:
+        """Store a grant.
+
+        Raises:
+            ValueError: there is a grant of that id.
+        """
+
+    async def all(self) -> tuple[Grant, ...]:
+        """Every grant, revoked and expired ones too, the latest first."""
+
+    async def active(self, now_ms: int) -> tuple[Grant, ...]:
+        """Those that hold now, oldest first."""
+
+    async def revoke(self, grant_id: str, *, by: str, now_ms: int) -> Grant:
+        """It holds no more; a revoked one stays as it is.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+
+
+class Audit(Protocol):
+    """The audit log: append-only (HIL-3)."""
+
+    async def write(self, entries: Sequence[AuditEntry]) -> None:
+        """Append; all or nothing."""
+
+    async def recent(self, limit: int, *, run_id: str | None = None) -> tuple[AuditEntry, ...]:
+        """At most ``limit``, the latest first; of one run, if it is named."""
+
+
+class ApiKeys(Protocol):
+    """API keys, by the SHA-256 of the key (keys are random, so no slow hash is needed)."""
+
+    async def create(self, key: ApiKey, *, key_hash: str) -> None:
+        """Store a key.
+
+        Raises:
+            ValueError: there is a key of that id or name that is not revoked.
+        """
+
+    async def find(self, key_hash: str) -> ApiKey | None:
+        """The key with this hash that is not revoked."""
+
+    async def used(self, key_id: str, *, now_ms: int) -> None:
+        """Note that it was used."""
+
+    async def all(self) -> tuple[ApiKey, ...]:
+        """Every key, revoked ones too, by name."""
+
+    async def revoke(self, key_id: str, *, now_ms: int) -> ApiKey:
+        """It opens nothing any more; a revoked one stays as it is.
+
+        Raises:
+            NotFoundError: there is none.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
