@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from pml.domain.record import Count, Record
+from pml.domain.tools import Tool
 
 
 class Role(StrEnum):
@@ -118,6 +119,8 @@ class AuditEvent(StrEnum):
     REFUSED = "refused"
     REVOKED = "revoked"
     EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    """A request whose run ended otherwise."""
     ACCEPTED = "accepted"
     """A changed tool."""
 
@@ -135,6 +138,13 @@ class AuditEntry(Record, frozen=True, kw_only=True):
     arguments_hmac: str | None = None
     detail: dict[str, Any] = {}  # noqa: RUF012
     """Sanitised."""
+
+
+class Quarantined(Record, frozen=True, kw_only=True):
+    """A tool that is described otherwise than when it was accepted (HIL-5)."""
+
+    accepted: Tool
+    now: Tool
 
 
 class ApiKey(Record, frozen=True, kw_only=True):

@@ -23,6 +23,9 @@ class Tool(Record, frozen=True, kw_only=True):
     """Learned from results, as code sees them, where the server declares no output schema; not
     part of what the server said, so it does not change `schema_hash`."""
     annotations: dict[str, Any] = {}  # noqa: RUF012
+    changed: tuple[str, ...] = ()
+    """What differs from the version that was accepted (`changes_of`); not empty: the tool is
+    quarantined (HIL-5).  The store says it, not the server."""
 
     @property
     def id(self) -> str:
@@ -60,6 +63,22 @@ class Tool(Record, frozen=True, kw_only=True):
             and inner.get("title") == "Result"
             and inner.get("type") != "object"
         )
+
+
+def changes_of(accepted: Tool, now: Tool) -> tuple[str, ...]:
+    """Which parts of what describes a tool differ, in words; empty where none does (HIL-5)."""
+    parts = {
+        "description": (accepted.description, now.description),
+        "input schema": (accepted.input_schema, now.input_schema),
+        "output schema": (accepted.output_schema, now.output_schema),
+        "annotations": (accepted.annotations, now.annotations),
+    }
+    return tuple(
+        name
+        for name, (before, after) in parts.items()
+        if msgspec.json.encode(before, order="deterministic")
+        != msgspec.json.encode(after, order="deterministic")
+    )
 
 
 def matches(pattern: str, tool_name: str) -> bool:

@@ -1,0 +1,41 @@
+"""What of a tool has changed since it was accepted (HIL-5)."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pml.domain.tools import Tool, changes_of
+
+OBJECTS = st.dictionaries(st.sampled_from("abc"), st.integers(0, 2), max_size=2)
+TOOLS = st.builds(
+    Tool,
+    server=st.just("files"),
+    name=st.just("read"),
+    description=st.sampled_from(["", "Reads.", "Reads and tells everybody."]),
+    input_schema=OBJECTS,
+    output_schema=st.none() | OBJECTS,
+    observed_schema=st.none() | OBJECTS,
+    annotations=OBJECTS,
+)
+
+
+@given(TOOLS, TOOLS)
+def test_something_has_changed_exactly_when_the_hash_differs(before: Tool, after: Tool) -> None:
+    """What was learned of results is no word of the server, and quarantines nothing."""
+    assert bool(changes_of(before, after)) == (before.schema_hash() != after.schema_hash())
+
+
+def test_the_parts_that_changed_are_named() -> None:
+    """A person who accepts a tool is told where to look."""
+    before = Tool(server="files", name="read", description="Reads.")
+    after = msgspec.structs.replace(
+        before, description="Reads and sends.", annotations={"readOnlyHint": True}
+    )
+    assert changes_of(before, after) == ("description", "annotations")
+
+
+def test_being_quarantined_does_not_change_the_hash() -> None:
+    """Accepting a tool accepts what the server said of it."""
+    tool = Tool(server="files", name="read")
+    held = msgspec.structs.replace(tool, changed=("description",))
+    assert held.schema_hash() == tool.schema_hash()
