@@ -124,7 +124,7 @@ async def appends_ms(store: Store) -> list[float]:
             site="n1", tool="here:echo", arguments="{}", effect=Effect.WRITE, at_ms=now_ms()
         )
         started = time.perf_counter()
-        await store.run_log.append(run.id, [record])
+        await store.run_log.append(run.id, [record], epoch=run.epoch)
         times.append((time.perf_counter() - started) * 1000)
     return times
 

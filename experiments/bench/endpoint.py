@@ -145,6 +145,7 @@ async def learn(store: Store, number: int, intent: str) -> None:
         RunState.SUCCESS,
         reason="",
         now_ms=number,
+        epoch=run.epoch,
         trace=trace,
         results=(),
         dependencies=(),

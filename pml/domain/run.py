@@ -29,6 +29,11 @@ class RunState(StrEnum):
         """Whether nothing follows; the log of a run that is not final is exact and kept."""
         return not NEXT_STATES[self]
 
+    @property
+    def waits(self) -> bool:
+        """Whether it goes on when somebody says so; until then nobody needs to run it."""
+        return not self.final and self is not RunState.RUNNING
+
 
 _ENDS = frozenset({RunState.CANCELLED, RunState.ABORTED, RunState.EXPIRED})
 _WAITS = frozenset({RunState.RUNNING, *_ENDS})

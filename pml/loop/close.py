@@ -92,12 +92,19 @@ async def close(
 
     Raises:
         RunStateError: the run has been moved meanwhile.
+        FencedError: another process has taken it over.
         StoreError: the database is lost; the run is found as interrupted later.
     """
     reason = preview(reason, limits.message_chars)
     if not trace.state.final:
         try:
-            await runs.move(trace.run_id, trace.state, reason=reason, now_ms=now_ms)
+            await runs.move(
+                trace.run_id,
+                trace.state,
+                reason=reason,
+                now_ms=now_ms,
+                epoch=history.run.epoch,
+            )
         except RunStateError as exc:
             if exc.state != trace.state:  # else it is the answer to a first try that was lost
                 raise
@@ -109,6 +116,7 @@ async def close(
         trace.state,
         reason=reason,
         now_ms=now_ms,
+        epoch=history.run.epoch,
         trace=trace,
         results=results,
         dependencies=edges,

@@ -12,7 +12,7 @@ import structlog
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.run import Failed, Run, RunState
-from pml.errors import LedgerKeyError, LogOrderError, NotFoundError, RunStateError
+from pml.errors import FencedError, LedgerKeyError, LogOrderError, NotFoundError, RunStateError
 from pml.loop.close import close, read_history, trace_of
 from pml.store.ports import Store
 
@@ -20,15 +20,19 @@ _log = structlog.get_logger(__name__)
 
 
 async def recover(
-    store: Store, *, alive: Callable[[str], bool], now_ms: int, limits: Limits
+    store: Store, *, owner: str, alive: Callable[[str], bool], now_ms: int, limits: Limits
 ) -> tuple[Run, ...]:
-    """Close the books of every running run whose owner is gone; returns those runs."""
-    orphans = await store.runs.unfinished_of_others(alive)
+    """Close the books of every running run whose owner is gone; returns those runs.
+
+    Each is claimed for ``owner`` first, so that nobody writes to it while its log is read.
+    """
+    orphans = await store.runs.orphans(alive)
     for run in orphans:
         try:
-            await _close_orphan(store, run, now_ms=now_ms, limits=limits)
-        except RunStateError:
-            continue  # another process recovered it first
+            claimed = await store.runs.claim(run, owner=owner, now_ms=now_ms)
+            await _close_orphan(store, claimed, now_ms=now_ms, limits=limits)
+        except (RunStateError, FencedError):
+            continue  # another process recovers it
     return orphans
 
 
@@ -39,7 +43,9 @@ async def _close_orphan(store: Store, run: Run, *, now_ms: int, limits: Limits) 
         # one run that cannot be read must not keep anybody from all the others
         _log.warning("run_not_readable", run=run.id, reason=str(exc))
         reason = f"PML died while it was under way, and its log cannot be read: {exc}"
-        await store.runs.move(run.id, RunState.IN_DOUBT, reason=reason, now_ms=now_ms)
+        await store.runs.move(
+            run.id, RunState.IN_DOUBT, reason=reason, now_ms=now_ms, epoch=run.epoch
+        )
         return
     state, reason = verdict(history.ledger)
     await close(

@@ -97,7 +97,7 @@ class RunUnderWay:
     async def run_program(self) -> ExecuteResponse:
         """Hand the program to a sandbox and see it through."""
         means, ledger = self.means, Ledger()
-        log = LogWriter(means.store.run_log, self.run.id, ledger)
+        log = LogWriter(means.store.run_log, self.run.id, ledger, epoch=self.run.epoch)
         means.servers.connect_soon(
             {tool.partition(":")[0] for tool in self.structure.tools() if tool != ANY_TOOL}
         )

@@ -15,8 +15,8 @@ from pml.domain.run import LogRecord
 class AppendsRecords(Protocol):
     """The part of the store that the writer needs."""
 
-    async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
-        """Append in one commit."""
+    async def append(self, run_id: str, records: Sequence[LogRecord], *, epoch: int) -> None:
+        """Append in one commit, unless another process took the run over since ``epoch``."""
 
     async def read(self, run_id: str) -> Sequence[LogRecord]:
         """What is committed."""
@@ -28,9 +28,10 @@ class LogWriter:
     Invariant: records reach the store in the ledger's order, without gaps.
     """
 
-    def __init__(self, log: AppendsRecords, run_id: str, ledger: Ledger) -> None:
+    def __init__(self, log: AppendsRecords, run_id: str, ledger: Ledger, *, epoch: int) -> None:
         self._log = log
         self._run_id = run_id
+        self._epoch = epoch
         self._ledger = ledger
         self._durable = len(ledger.records)  # a ledger starts with what the store has
         self._append: asyncio.Task[None] | None = None
@@ -45,6 +46,7 @@ class LogWriter:
 
         Raises:
             StoreError: the store is lost.
+            FencedError: another process has taken the run over.
         """
         goal = len(self._ledger.records)
         while self._durable < goal:
@@ -58,7 +60,7 @@ class LogWriter:
             self._unsure = False
         batch = self._ledger.records[self._durable :]
         try:
-            await self._log.append(self._run_id, batch)
+            await self._log.append(self._run_id, batch, epoch=self._epoch)
         except BaseException:
             self._unsure = True
             raise

@@ -10,7 +10,7 @@ import secrets
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from pml.domain.limits import Limits
 from pml.domain.record import Record
 from pml.domain.tools import Tool
 from pml.embedding.sentence import load_encoder
-from pml.errors import ConfigError
+from pml.errors import ConfigError, StoreError
 from pml.loop.act import Act
 from pml.loop.discover import Discover
 from pml.loop.library import Library
@@ -44,6 +44,9 @@ from pml.store.ports import Store, ToolSchemas
 from pml.store.postgres import postgres_store
 
 SEED_BITS = 53
+_LEASE_S = 86_400.0
+"""Longer than any process here lives: until leases are renewed, only their release and
+`alive` tell that one is gone."""
 """A seed crosses JSON, where larger integers lose digits."""
 
 
@@ -111,10 +114,16 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
         url=settings.database_url, data_dir=settings.data_dir, user_id=settings.user_id
     ) as database:
         store = postgres_store(database, key)
-        await recover(store, alive=alive, now_ms=now_ms(), limits=settings.limits)
+        owner = this_process()
+        await store.leases.renew(owner, ttl_s=_LEASE_S)
+        await recover(store, owner=owner, alive=alive, now_ms=now_ms(), limits=settings.limits)
         await store.task_results.delete_expired(now_ms())
         await store.run_log.delete_expired(now_ms())
-        yield store
+        try:
+            yield store
+        finally:
+            with suppress(StoreError):  # the process is gone soon, and others see that
+                await store.leases.release(owner)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,11 @@ def no_parent(run_id: str) -> ValueError:
     return ValueError(f"there is no run {run_id!r} that could call another")
 
 
+def no_replaced(run_id: str) -> ValueError:
+    """A run is replanned from one that there is."""
+    return ValueError(f"there is no run {run_id!r} to be replaced")
+
+
 def check_page(offset: int, limit: int) -> None:
     """Pages start at 0 and are not empty by request.
 

@@ -182,7 +182,8 @@ class Runs(Protocol):
         """Store a new run.
 
         Raises:
-            ValueError: there is a run of that id, or none of its parent's, or no such capability.
+            ValueError: there is a run of that id, or none of its parent's or of the one that it
+                replaces, or no such capability.
         """
 
     async def get(self, run_id: str) -> Run:
@@ -246,7 +247,7 @@ class Runs(Protocol):
         """Runs whose `Run.parent_run_id` it is, the earliest created first."""
 
     async def expired(self, now_ms: int) -> tuple[Run, ...]:
-        """Runs that wait and whose `Run.expires_at_ms` has passed."""
+        """Runs that wait and whose `Run.expires_at_ms` has passed, the earliest first."""
 
 
 class RunLog(Protocol):
@@ -476,3 +477,4 @@ class Store:
     traces: Traces
     task_results: TaskResults
     tool_dependencies: ToolDependencies
+    leases: Leases

@@ -3,6 +3,7 @@
 from pml.store.capabilities import PostgresCapabilities
 from pml.store.database import Database
 from pml.store.embeddings import PostgresEmbeddings
+from pml.store.leases import PostgresLeases
 from pml.store.ledger_key import LedgerKey
 from pml.store.ports import Store
 from pml.store.run_log import PostgresRunLog
@@ -24,4 +25,5 @@ def postgres_store(db: Database, key: LedgerKey) -> Store:
         traces=PostgresTraces(db, key),
         task_results=PostgresTaskResults(db),
         tool_dependencies=PostgresToolDependencies(db),
+        leases=PostgresLeases(db),
     )

@@ -10,11 +10,14 @@ import psycopg
 
 from pml.domain.record import decode, encode
 from pml.domain.run import LogRecord
+from pml.errors import FencedError, NotFoundError
+from pml.store.connection import Connection
 from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
 from pml.store.messages import log_gap
 from pml.store.printable import printable
 from pml.store.queries import queries
+from pml.store.runs import find_run
 
 _SQL = queries("run_log")
 
@@ -26,7 +29,7 @@ class PostgresRunLog:
         self._database = database
         self._key = key
 
-    async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
+    async def append(self, run_id: str, records: Sequence[LogRecord], *, epoch: int) -> None:
         """See `RunLog.append`."""
         if not records:
             return
@@ -36,6 +39,7 @@ class PostgresRunLog:
         kinds = [_kind(record) for record in records]
         row = {
             "run_id": printable(run_id),
+            "epoch": epoch,
             "first": first,
             "kinds": kinds,
             "bodies": [
@@ -48,8 +52,9 @@ class PostgresRunLog:
                 cursor = await connection.execute(_SQL["append"], row)
             except psycopg.errors.UniqueViolation as error:
                 raise log_gap(run_id, records) from error
-        if cursor.rowcount != len(records):
-            raise log_gap(run_id, records)
+            if cursor.rowcount != len(records):
+                await _check_fence(connection, run_id, epoch)
+                raise log_gap(run_id, records)
 
     async def read(self, run_id: str) -> tuple[LogRecord, ...]:
         """See `RunLog.read`."""
@@ -69,6 +74,15 @@ class PostgresRunLog:
         async with self._database.connection() as connection:
             cursor = await connection.execute(_SQL["delete_expired"], {"now_ms": now_ms})
         return cursor.rowcount
+
+
+async def _check_fence(connection: Connection, run_id: str, epoch: int) -> None:
+    try:
+        run = await find_run(connection, run_id)
+    except NotFoundError:
+        return
+    if run.epoch != epoch:
+        raise FencedError(run_id)
 
 
 def _kind(record: LogRecord) -> str:

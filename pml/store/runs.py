@@ -3,26 +3,36 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import psycopg
 from psycopg.rows import kwargs_row
 
 from pml.domain.limits import Limits
 from pml.domain.record import decode, encode
 from pml.domain.run import NEXT_STATES, Run, RunProgram, RunState
-from pml.errors import RunStateError
+from pml.errors import FencedError, RunStateError
 from pml.store.connection import Connection
 from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
-from pml.store.messages import no_capability, no_parent, no_program, no_run, run_exists
+from pml.store.messages import (
+    no_capability,
+    no_parent,
+    no_program,
+    no_replaced,
+    no_run,
+    run_exists,
+)
 from pml.store.printable import printable
 from pml.store.queries import queries
 
-_SQL = queries("runs")
+_SQL = queries("runs", Run.__struct_fields__)
 _PROGRAM = "the program"
 _FROM_STATES = {
     to: [state.value for state, following in NEXT_STATES.items() if to in following]
     for to in RunState
 }
+_WAITING = [state.value for state in RunState if state.waits]
+_FINAL = [state.value for state in RunState if state.final]
 
 
 class PostgresRuns:
@@ -34,18 +44,10 @@ class PostgresRuns:
 
     async def create(self, run: Run, program: RunProgram) -> None:
         """See `Runs.create`."""
-        row = {
-            "id": run.id,
+        row = msgspec.structs.asdict(run) | {
             "intent": printable(run.intent),
             "state": run.state.value,
             "reason": printable(run.reason),
-            "source_hash": run.source_hash,
-            "owner": run.owner,
-            "created_at_ms": run.created_at_ms,
-            "updated_at_ms": run.updated_at_ms,
-            "timeout_ms": run.timeout_ms,
-            "capability_id": run.capability_id,
-            "parent_run_id": run.parent_run_id,
             "program": self._key.encrypt(run.id, _PROGRAM, encode(program)),
         }
         async with self._database.connection() as connection:
@@ -87,10 +89,10 @@ class PostgresRuns:
         *,
         reason: str = "",
         now_ms: int,
-        owner: str | None = None,
+        epoch: int,
+        expires_at_ms: int | None = None,
     ) -> Run:
         """See `Runs.move`."""
-        expires_at_ms = now_ms + Limits().result_ttl_s * 1000
         async with self._database.connection() as connection:
             return await move_run(
                 connection,
@@ -98,13 +100,50 @@ class PostgresRuns:
                 to,
                 reason=reason,
                 now_ms=now_ms,
-                log_expires_at_ms=expires_at_ms,
-                owner=owner,
+                epoch=epoch,
+                expires_at_ms=expires_at_ms,
+                log_expires_at_ms=now_ms + Limits().result_ttl_s * 1000,
             )
 
-    async def unfinished_of_others(self, alive: Callable[[str], bool]) -> tuple[Run, ...]:
-        """See `Runs.unfinished_of_others`."""
-        return tuple(run for run in await self._select("running") if not alive(run.owner))
+    async def claim(
+        self, run: Run, *, owner: str, now_ms: int, started_at_ms: int | None = None
+    ) -> Run:
+        """See `Runs.claim`."""
+        parameters = {
+            "id": printable(run.id),
+            "epoch": run.epoch,
+            "state": run.state.value,
+            "old_owner": run.owner,
+            "updated_at_ms": run.updated_at_ms,
+            "final": _FINAL,
+            "owner": owner,
+            "now_ms": now_ms,
+            "started_at_ms": started_at_ms,
+        }
+        async with self._database.connection() as connection:
+            cursor = connection.cursor(row_factory=kwargs_row(_run))
+            await cursor.execute(_SQL["claim"], parameters)
+            claimed = await cursor.fetchone()
+            if claimed is None:
+                found = await find_run(connection, run.id)
+                raise RunStateError(run.id, found.state, RunState.RUNNING)
+        return claimed
+
+    async def orphans(self, alive: Callable[[str], bool]) -> tuple[Run, ...]:
+        """See `Runs.orphans`."""
+        async with self._database.connection() as connection:
+            cursor = connection.cursor(row_factory=kwargs_row(_run_and_lease))
+            await cursor.execute(_SQL["running"])
+            running = await cursor.fetchall()
+        return tuple(run for run, leased in running if not (leased and alive(run.owner)))
+
+    async def children(self, run_id: str) -> tuple[Run, ...]:
+        """See `Runs.children`."""
+        return await self._select("children", parent_run_id=printable(run_id))
+
+    async def expired(self, now_ms: int) -> tuple[Run, ...]:
+        """See `Runs.expired`."""
+        return await self._select("expired", now_ms=now_ms, waiting=_WAITING)
 
     async def _select(self, query: str, **parameters: object) -> tuple[Run, ...]:
         async with self._database.connection() as connection:
@@ -134,8 +173,9 @@ async def move_run(
     *,
     reason: str,
     now_ms: int,
+    epoch: int,
     log_expires_at_ms: int,
-    owner: str | None = None,
+    expires_at_ms: int | None = None,
 ) -> Run:
     """`Runs.move`, as a part of what else happens on the connection."""
     cursor = connection.cursor(row_factory=kwargs_row(_run))
@@ -145,22 +185,32 @@ async def move_run(
         "from_states": _FROM_STATES[to],
         "reason": printable(reason),
         "now_ms": now_ms,
-        "owner": owner,
+        "epoch": epoch,
+        "expires_at_ms": expires_at_ms if to.waits else None,
         "log_expires_at_ms": log_expires_at_ms if to.final else None,
     }
     await cursor.execute(_SQL["move"], parameters)
     moved = await cursor.fetchone()
     if moved is None:
         found = await find_run(connection, run_id)
+        if found.epoch != epoch:
+            raise FencedError(run_id)
         raise RunStateError(run_id, found.state, to)
     return moved
 
 
 def _missing(run: Run, violation: psycopg.errors.ForeignKeyViolation) -> ValueError:
-    if "capability" in str(violation.diag.constraint_name):
+    broken = str(violation.diag.constraint_name)
+    if "capability" in broken:
         return no_capability(str(run.capability_id))
+    if "replaces" in broken:
+        return no_replaced(str(run.replaces_run_id))
     return no_parent(str(run.parent_run_id))
 
 
 def _run(state: str, **columns: Any) -> Run:  # noqa: ANN401  # as the query names them
     return Run(state=RunState(state), **columns)
+
+
+def _run_and_lease(*, leased: bool, **columns: Any) -> tuple[Run, bool]:  # noqa: ANN401  # as above
+    return _run(**columns), leased

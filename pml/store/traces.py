@@ -39,6 +39,7 @@ class PostgresTraces:
         *,
         reason: str,
         now_ms: int,
+        epoch: int,
         trace: ExecutionTrace,
         results: Sequence[tuple[str, JsonText]],
         dependencies: Sequence[ToolDependency],
@@ -74,6 +75,7 @@ class PostgresTraces:
                 to,
                 reason=reason,
                 now_ms=now_ms,
+                epoch=epoch,
                 log_expires_at_ms=result_expires_at_ms,
             )
             await _write_results(connection, run_id, results, result_expires_at_ms)

@@ -37,6 +37,7 @@ async def ran(
         state,
         reason="",
         now_ms=now_ms,
+        epoch=0,
         trace=a_trace(f"trace-{number}", run_id, **known | trace),
         results=(),
         dependencies=(),

@@ -125,7 +125,7 @@ async def test_a_run_knows_its_capability_and_its_parent(any_store: Store) -> No
     assert (stored.capability_id, stored.parent_run_id) == (made.id, "parent")
     assert (await any_store.runs.recent(9))[0] == stored
     assert (await any_store.runs.program("child")).lifted == {"path": '"b"'}
-    moved = await any_store.runs.move("child", RunState.PAUSED, now_ms=9)
+    moved = await any_store.runs.move("child", RunState.PAUSED, now_ms=9, epoch=0)
     assert (moved.capability_id, moved.parent_run_id) == (made.id, "parent")
 
 

@@ -251,6 +251,7 @@ async def finished(store: Store, trace: ExecutionTrace, arguments: str, now: int
         trace.state,
         reason="",
         now_ms=now,
+        epoch=0,
         trace=trace,
         results=(),
         dependencies=(),

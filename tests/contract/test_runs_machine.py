@@ -7,13 +7,15 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, consumes, initialize, invariant, multiple, rule
 
-from pml.domain.run import RunState
+from pml.domain.run import Run, RunState
 from pml.domain.trace import ExecutionTrace
 from pml.store.ports import Store
 from tests.contract.twins import Twins, run_twins
 from tests.store.nouns import a_program, a_run, a_trace, an_edge, some_records
 
-IDS = st.sampled_from(["r1", "r⊥"])
+IDS = st.sampled_from(["r1", "r⊥", "child"])
+LATE = st.sampled_from([0, 0, 0, 0, 0, 0, -1, 1])
+"""How far the epoch of who asks is off."""
 STATES = st.sampled_from(list(RunState))
 FIRST_STATES = st.sampled_from([RunState.RUNNING] * 4 + [RunState.PAUSED, RunState.ERROR])
 END_STATES = st.sampled_from(
@@ -25,47 +27,134 @@ OWNERS = st.sampled_from(["host/1", "host/2"])
 
 class RunTwins(Twins):
     traces = Bundle("traces")
+    seen = Bundle("seen")
 
     @initialize()
     def empty(self) -> None:
         self.begin()
         self.lengths: dict[str, int] = {}
+        self.epochs: dict[str, int] = {}
 
     @rule(run_id=IDS, state=FIRST_STATES, created=TIMES, owner=OWNERS, intent=st.text(max_size=5))
     def create(self, run_id: str, state: RunState, created: int, owner: str, intent: str) -> None:
         run = a_run(run_id, state=state, created_at_ms=created, owner=owner, intent=intent)
         self.ask(lambda store: store.runs.create(run, a_program(seed=created)))
 
-    @rule(run_id=IDS, to=STATES, now=TIMES, reason=st.text(max_size=5), owner=st.none() | OWNERS)
-    def move(self, run_id: str, to: RunState, now: int, reason: str, owner: str | None) -> None:
-        self.ask(lambda store: store.runs.move(run_id, to, reason=reason, now_ms=now, owner=owner))
+    @rule(
+        run_id=st.sampled_from(["child", "r1"]),
+        parent=st.none() | IDS,
+        replaced=st.none() | IDS,
+        flags=st.tuples(st.booleans(), st.booleans()),
+        times=st.tuples(st.none() | TIMES, st.none() | TIMES),
+        epoch=st.integers(0, 2),
+    )
+    def create_child(
+        self,
+        *,
+        run_id: str,
+        parent: str | None,
+        replaced: str | None,
+        flags: tuple[bool, bool],
+        times: tuple[int | None, int | None],
+        epoch: int,
+    ) -> None:
+        run = a_run(
+            run_id,
+            parent_run_id=None if parent == run_id else parent,
+            replaces_run_id=None if replaced == run_id else replaced,
+            per_layer=flags[0],
+            dry_run=flags[1],
+            started_at_ms=times[0],
+            expires_at_ms=times[1],
+            epoch=epoch,
+        )
+        if self.ask(lambda store: store.runs.create(run, a_program())) is None:
+            self.epochs[run_id] = epoch
 
-    @rule(run_id=IDS, number=st.integers(0, 3), off_by=st.sampled_from([0, 0, 0, 0, -1, 1]))
-    def append(self, run_id: str, number: int, off_by: int) -> None:
-        first = max(0, self.lengths.get(run_id, 0) + off_by)
-        said = self.ask(lambda store: store.run_log.append(run_id, some_records(first, number)))
+    def epoch(self, run_id: str, off_by: int) -> int:
+        return max(0, self.epochs.get(run_id, 0) + off_by)
+
+    @rule(
+        run_id=IDS,
+        to=STATES,
+        now=TIMES,
+        reason=st.text(max_size=5),
+        late=LATE,
+        expires=st.none() | TIMES,
+    )
+    def move(
+        self, *, run_id: str, to: RunState, now: int, reason: str, late: int, expires: int | None
+    ) -> None:
+        epoch = self.epoch(run_id, late)
+        self.ask(
+            lambda store: store.runs.move(
+                run_id, to, reason=reason, now_ms=now, epoch=epoch, expires_at_ms=expires
+            )
+        )
+
+    @rule(target=seen, run_id=IDS)
+    def see(self, run_id: str) -> object:
+        self.ask(lambda store: store.runs.get(run_id))
+        found = self.runner.run(self.stores[1].runs.recent(9))
+        return multiple(*(run for run in found if run.id == run_id))
+
+    @rule(run=seen, owner=OWNERS, now=TIMES, started=st.none() | TIMES)
+    def claim(self, run: Run, owner: str, now: int, started: int | None) -> None:
+        said = self.ask(
+            lambda store: store.runs.claim(run, owner=owner, now_ms=now, started_at_ms=started)
+        )
+        if isinstance(said, dict):
+            assert said["epoch"] == self.epoch(run.id, 1)
+            self.epochs[run.id] = said["epoch"]
+
+    @rule(owner=OWNERS, ttl_s=st.sampled_from([0, 60, 60]))
+    def renew(self, owner: str, ttl_s: int) -> None:
+        self.ask(lambda store: store.leases.renew(owner, ttl_s=ttl_s))
+
+    @rule(owner=OWNERS)
+    def release(self, owner: str) -> None:
+        self.ask(lambda store: store.leases.release(owner))
+
+    @rule(
+        run_id=IDS, number=st.integers(0, 3), off_by=st.sampled_from([0, 0, 0, 0, -1, 1]), late=LATE
+    )
+    def append(self, run_id: str, number: int, off_by: int, late: int) -> None:
+        first, epoch = max(0, self.lengths.get(run_id, 0) + off_by), self.epoch(run_id, late)
+        records = some_records(first, number)
+        said = self.ask(lambda store: store.run_log.append(run_id, records, epoch=epoch))
         if said is None:
             self.lengths[run_id] = self.lengths.get(run_id, 0) + number
 
-    @rule(target=traces, run_id=IDS, to=END_STATES, name=st.sampled_from("abcd"), now=TIMES)
-    def finish(self, run_id: str, to: RunState, name: str, now: int) -> object:
-        trace = a_trace(f"{run_id}-{name}", run_id, executed_at_ms=now)
-        said = self.ask(lambda store: self.finished(store, run_id, to, trace, now))
+    @rule(
+        target=traces,
+        run_id=IDS,
+        to=END_STATES,
+        name=st.sampled_from("abcd"),
+        now=TIMES,
+        late=LATE,
+    )
+    def finish(self, run_id: str, to: RunState, name: str, now: int, late: int) -> object:
+        trace, epoch = (
+            a_trace(f"{run_id}-{name}", run_id, executed_at_ms=now),
+            self.epoch(run_id, late),
+        )
+        said = self.ask(lambda store: self.finished(store, epoch, to, trace, now))
         return multiple() if isinstance(said, tuple) else trace
 
-    @rule(trace=consumes(traces), to=END_STATES, now=TIMES)
-    def finish_again(self, trace: ExecutionTrace, to: RunState, now: int) -> None:
-        assert self.ask(lambda store: self.finished(store, trace.run_id, to, trace, now)) is None
+    @rule(trace=consumes(traces), to=END_STATES, now=TIMES, epoch=st.integers(0, 3))
+    def finish_again(self, trace: ExecutionTrace, to: RunState, now: int, epoch: int) -> None:
+        assert self.ask(lambda store: self.finished(store, epoch, to, trace, now)) is None
 
     @staticmethod
     def finished(
-        store: Store, run_id: str, to: RunState, trace: ExecutionTrace, now: int
+        store: Store, epoch: int, to: RunState, trace: ExecutionTrace, now: int
     ) -> Awaitable[None]:
         return store.traces.finish(
-            run_id,
+            trace.run_id,
             to,
             reason=trace.id,
             now_ms=now,
+            epoch=epoch,
             trace=trace,
             results=[("n1", f'"{trace.id}"')],
             dependencies=[an_edge("fs:a", f"fs:{trace.id[-1]}", count=now + 1)],
@@ -91,7 +180,13 @@ class RunTwins(Twins):
     @rule(limit=st.integers(0, 5), state=st.none() | STATES, owner=OWNERS)
     def list_runs(self, limit: int, state: RunState | None, owner: str) -> None:
         self.ask(lambda store: store.runs.recent(limit, state))
-        self.ask(lambda store: store.runs.unfinished_of_others(lambda other: other == owner))
+        self.ask(lambda store: store.runs.orphans(lambda other: other == owner))
+        self.ask(lambda store: store.runs.orphans(lambda _: True))
+
+    @rule(run_id=IDS, now=TIMES)
+    def list_some(self, run_id: str, now: int) -> None:
+        self.ask(lambda store: store.runs.children(run_id))
+        self.ask(lambda store: store.runs.expired(now))
 
     @rule(run_id=IDS)
     def read(self, run_id: str) -> None:

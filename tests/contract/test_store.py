@@ -31,6 +31,7 @@ async def finish(store: Store, trace_id: str = "trace-1", run_id: str = "run-1")
         RunState.SUCCESS,
         reason="done",
         now_ms=2_000,
+        epoch=0,
         trace=a_trace(trace_id, run_id),
         results=[("n1", '{"z":1,"a":"\U0001f600é"}'), ("n1_2", '"two"')],
         dependencies=[an_edge(), an_edge("fs:a", "fs:b", type=DependencyType.CO_OCCURRENCE)],
@@ -54,7 +55,7 @@ async def test_an_unknown_run_is_not_found_with_a_hint(any_store: Store) -> None
         with pytest.raises(NotFoundError, match="no run 'x': `pml runs` lists"):
             await read("x")
     with pytest.raises(NotFoundError, match="no run 'x'"):
-        await any_store.runs.move("x", RunState.CANCELLED, now_ms=1)
+        await any_store.runs.move("x", RunState.CANCELLED, now_ms=1, epoch=0)
 
 
 async def test_a_run_id_is_taken_once(any_store: Store) -> None:
@@ -74,7 +75,7 @@ async def test_ids_that_no_text_can_hold_are_of_nothing(any_store: Store, unfit:
     for question in (
         any_store.runs.get(unfit),
         any_store.runs.program(unfit),
-        any_store.runs.move(unfit, RunState.CANCELLED, now_ms=1),
+        any_store.runs.move(unfit, RunState.CANCELLED, now_ms=1, epoch=0),
         any_store.traces.get(unfit),
         any_store.task_results.page(unfit, unfit, offset=0, limit=1, now_ms=1),
         any_store.capabilities.get(unfit),
@@ -93,7 +94,7 @@ async def test_ids_that_no_text_can_hold_are_of_nothing(any_store: Store, unfit:
 async def test_recent_runs_come_latest_first(any_store: Store) -> None:
     for name, created in (("a", 1), ("c", 3), ("b", 3), ("d", 2)):
         await a_stored_run(any_store, name, created_at_ms=created)
-    await any_store.runs.move("d", RunState.PAUSED, now_ms=9)
+    await any_store.runs.move("d", RunState.PAUSED, now_ms=9, epoch=0)
     assert [run.id for run in await any_store.runs.recent(3)] == ["b", "c", "d"]
     assert [run.id for run in await any_store.runs.recent(9, RunState.PAUSED)] == ["d"]
     assert [run.id for run in await any_store.runs.recent(9, RunState.RUNNING)] == ["b", "c", "a"]
@@ -105,33 +106,21 @@ async def test_only_next_states_follow(any_store: Store, start: RunState) -> Non
         run_id = f"{start}-{to}"
         await a_stored_run(any_store, run_id, state=start)
         if to in NEXT_STATES[start]:
-            moved = await any_store.runs.move(run_id, to, reason="why", now_ms=5)
+            moved = await any_store.runs.move(run_id, to, reason="why", now_ms=5, epoch=0)
             assert (moved.state, moved.reason, moved.updated_at_ms) == (to, "why", 5)
             assert moved.owner == "host/1"
         else:
             with pytest.raises(RunStateError, match=f"is {start} and cannot become {to}"):
-                await any_store.runs.move(run_id, to, now_ms=5)
+                await any_store.runs.move(run_id, to, now_ms=5, epoch=0)
             assert (await any_store.runs.get(run_id)).state == start
 
 
 async def test_of_many_who_end_a_run_one_succeeds(any_store: Store) -> None:
     await a_stored_run(any_store)
     ends = [RunState.SUCCESS, RunState.ERROR, RunState.CANCELLED] * 4
-    moves = [any_store.runs.move("run-1", end, now_ms=5) for end in ends]
+    moves = [any_store.runs.move("run-1", end, now_ms=5, epoch=0) for end in ends]
     outcomes = await asyncio.gather(*moves, return_exceptions=True)
     assert sum(not isinstance(outcome, RunStateError) for outcome in outcomes) == 1
-
-
-async def test_runs_of_dead_owners_are_found_and_taken_over(any_store: Store) -> None:
-    await a_stored_run(any_store, "theirs", owner="dead")
-    await a_stored_run(any_store, "ours", owner="alive")
-    await a_stored_run(any_store, "paused", owner="dead", state=RunState.PAUSED)
-    found = await any_store.runs.unfinished_of_others(lambda owner: owner == "alive")
-    assert [run.id for run in found] == ["theirs"]
-    await any_store.runs.move("theirs", RunState.INTERRUPTED, reason="its server died", now_ms=2)
-    moved = await any_store.runs.move("theirs", RunState.RUNNING, now_ms=3, owner="alive")
-    assert moved.owner == "alive"
-    assert await any_store.runs.unfinished_of_others(lambda owner: owner == "alive") == ()
 
 
 # Log ------------------------------------------------------------------------------------------
@@ -140,31 +129,31 @@ async def test_runs_of_dead_owners_are_found_and_taken_over(any_store: Store) ->
 async def test_the_log_comes_back_in_order_and_exact(any_store: Store) -> None:
     await a_stored_run(any_store)
     assert await any_store.run_log.read("run-1") == ()
-    await any_store.run_log.append("run-1", some_records(0, 1))
-    await any_store.run_log.append("run-1", [])
-    await any_store.run_log.append("run-1", some_records(1, 4))
+    await any_store.run_log.append("run-1", some_records(0, 1), epoch=0)
+    await any_store.run_log.append("run-1", [], epoch=0)
+    await any_store.run_log.append("run-1", some_records(1, 4), epoch=0)
     assert await any_store.run_log.read("run-1") == tuple(some_records(0, 5))
 
 
 @pytest.mark.parametrize("bad", [[1], [3], [2, 4], [2, 2], [2, 3, 2], [0, 1, 2]])
 async def test_a_gap_or_repetition_writes_nothing(any_store: Store, bad: list[int]) -> None:
     await a_stored_run(any_store)
-    await any_store.run_log.append("run-1", some_records(0, 2))
+    await any_store.run_log.append("run-1", some_records(0, 2), epoch=0)
     records = [some_records(seq, 1)[0] for seq in bad]
     with pytest.raises(ValueError, match="do not continue the log of run 'run-1'"):
-        await any_store.run_log.append("run-1", records)
+        await any_store.run_log.append("run-1", records, epoch=0)
     assert await any_store.run_log.read("run-1") == tuple(some_records(0, 2))
 
 
 async def test_an_unknown_run_has_no_log(any_store: Store) -> None:
     with pytest.raises(ValueError, match="do not continue the log of run 'x'"):
-        await any_store.run_log.append("x", some_records(0, 1))
+        await any_store.run_log.append("x", some_records(0, 1), epoch=0)
     assert await any_store.run_log.read("x") == ()
 
 
 async def test_of_many_who_append_at_one_place_one_succeeds(any_store: Store) -> None:
     await a_stored_run(any_store)
-    appends = [any_store.run_log.append("run-1", some_records(0, 2)) for _ in range(8)]
+    appends = [any_store.run_log.append("run-1", some_records(0, 2), epoch=0) for _ in range(8)]
     outcomes = await asyncio.gather(*appends, return_exceptions=True)
     assert sum(outcome is None for outcome in outcomes) == 1
     assert all(outcome is None or isinstance(outcome, ValueError) for outcome in outcomes)
@@ -174,17 +163,17 @@ async def test_of_many_who_append_at_one_place_one_succeeds(any_store: Store) ->
 async def test_a_log_outlives_its_run_for_its_ttl(any_store: Store) -> None:
     for run_id in ("run-1", "moved", "waiting"):
         await a_stored_run(any_store, run_id)
-        await any_store.run_log.append(run_id, some_records(0, 2))
+        await any_store.run_log.append(run_id, some_records(0, 2), epoch=0)
     await finish(any_store)
-    await any_store.runs.move("moved", RunState.CANCELLED, now_ms=2_001)
-    await any_store.runs.move("waiting", RunState.IN_DOUBT, now_ms=1)
+    await any_store.runs.move("moved", RunState.CANCELLED, now_ms=2_001, epoch=0)
+    await any_store.runs.move("waiting", RunState.IN_DOUBT, now_ms=1, epoch=0)
     assert await any_store.run_log.delete_expired(2_000 + HOUR_MS - 1) == 0
     assert await any_store.run_log.delete_expired(2_000 + HOUR_MS) == 2
     assert await any_store.run_log.read("run-1") == ()
     with pytest.raises(NotFoundError, match="deleted with the run's log"):
         await any_store.runs.program("run-1")
     with pytest.raises(ValueError, match="do not continue"):
-        await any_store.run_log.append("run-1", some_records(0, 1))
+        await any_store.run_log.append("run-1", some_records(0, 1), epoch=0)
     assert await any_store.runs.program("moved") == a_program()
     assert await any_store.run_log.delete_expired(10 * HOUR_MS) == 2
     assert await any_store.run_log.read("waiting") == tuple(some_records(0, 2))
@@ -228,19 +217,20 @@ async def test_a_run_that_is_final_takes_no_other_trace(any_store: Store) -> Non
 
 async def test_a_run_that_resumed_has_two_traces_and_the_later_results(any_store: Store) -> None:
     await a_stored_run(any_store)
-    await any_store.run_log.append("run-1", some_records(0, 2))
+    await any_store.run_log.append("run-1", some_records(0, 2), epoch=0)
     await any_store.traces.finish(
         "run-1",
         RunState.INTERRUPTED,
         reason="its server died",
         now_ms=1_500,
+        epoch=0,
         trace=a_trace("trace-0", executed_at_ms=500, success=False, error_message="a\x00"),
         results=[("n1", '"early"')],
         dependencies=[],
         result_expires_at_ms=1_600,
     )
     assert await any_store.run_log.delete_expired(1_600) == 0  # not final: the log stays
-    await any_store.runs.move("run-1", RunState.RUNNING, now_ms=1_700)
+    await any_store.runs.move("run-1", RunState.RUNNING, now_ms=1_700, epoch=0)
     await finish(any_store)
     traces = await any_store.traces.of_run("run-1")
     assert [trace.id for trace in traces] == ["trace-0", "trace-1"]
@@ -253,7 +243,13 @@ async def test_a_trace_needs_its_run_and_its_capability(any_store: Store) -> Non
     with pytest.raises(NotFoundError, match="no run 'run-1'"):
         await finish(any_store)
     await a_stored_run(any_store)
-    ends: dict[str, Any] = {"reason": "", "now_ms": 1, "results": (), "dependencies": ()}
+    ends: dict[str, Any] = {
+        "reason": "",
+        "now_ms": 1,
+        "epoch": 0,
+        "results": (),
+        "dependencies": (),
+    }
     for trace, message in (
         (a_trace(run_id="other"), "trace 'trace-1' is of run 'other', not of 'run-1'"),
         (a_trace(capability_id="cap"), "there is no capability 'cap'"),
@@ -273,6 +269,7 @@ async def test_recent_traces_come_latest_first(any_store: Store) -> None:
             RunState.SUCCESS,
             reason="",
             now_ms=5,
+            epoch=0,
             trace=a_trace(f"trace-{name}", name, executed_at_ms=executed),
             results=(),
             dependencies=(),
@@ -291,6 +288,7 @@ async def test_dependencies_are_counted_and_keep_the_strongest_evidence(any_stor
             RunState.SUCCESS,
             reason="",
             now_ms=5,
+            epoch=0,
             trace=a_trace(f"trace-{number}", f"run-{number}"),
             results=(),
             dependencies=[an_edge(edge_source=evidence, count=count)],

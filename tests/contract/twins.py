@@ -30,7 +30,7 @@ _SETTINGS = settings(
     stateful_step_count=30,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
-_TABLES = ("run", "tool_dependency", "workflow_pattern", "tool_server", "embedding")
+_TABLES = ("run", "tool_dependency", "workflow_pattern", "tool_server", "embedding", "lease")
 """What hangs from their rows goes with them."""
 
 Question: TypeAlias = Callable[[Store], Awaitable[object]]

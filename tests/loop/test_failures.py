@@ -47,12 +47,12 @@ class FailingLog:
         self._log = log
         self.left = appends
 
-    async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
+    async def append(self, run_id: str, records: Sequence[LogRecord], *, epoch: int) -> None:
         if self.left == 0:
             message = "the database was lost"
             raise StoreError(message)
         self.left -= 1
-        await self._log.append(run_id, records)
+        await self._log.append(run_id, records, epoch=epoch)
 
     async def read(self, run_id: str) -> tuple[LogRecord, ...]:
         return await self._log.read(run_id)
@@ -189,7 +189,7 @@ async def test_a_run_that_cannot_be_read_keeps_nobody_from_the_others(act: Act) 
         )
         await act.store.runs.create(run, program)
     store = store_with(act.store, run_log=LockedLog(act.store.run_log, 0))
-    await recover(store, alive=lambda _: False, now_ms=1, limits=Limits())
+    await recover(store, owner="here", alive=lambda _: False, now_ms=1, limits=Limits())
     runs = await act.store.runs.recent(5)
     assert {run.state for run in runs} == {RunState.IN_DOUBT}
     assert all("cannot be read" in run.reason for run in runs)

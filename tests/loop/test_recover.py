@@ -64,7 +64,7 @@ async def store_with(
     )
     await store.runs.create(run, program)
     if records:
-        await store.run_log.append("r", records)
+        await store.run_log.append("r", records, epoch=0)
     return store
 
 
@@ -92,7 +92,9 @@ async def test_the_log_alone_says_how_a_run_was_left(
     records = whole_log(effects, outcome)
     records = records[: data.draw(st.integers(0, len(records)), label="cut")]
     store = await store_with(records)
-    (found,) = await recover(store, alive=lambda owner: owner != "dead", now_ms=9, limits=Limits())
+    (found,) = await recover(
+        store, owner="here", alive=lambda owner: owner != "dead", now_ms=9, limits=Limits()
+    )
     assert found.id == "r"
     run = await store.runs.get("r")
     assert run.state is expected(records)
@@ -103,13 +105,16 @@ async def test_the_log_alone_says_how_a_run_was_left(
         run.state,
         sum(isinstance(record, Issued) for record in records),
     )
-    assert await recover(store, alive=lambda _: False, now_ms=9, limits=Limits()) == ()
+    assert (
+        await recover(store, owner="here", alive=lambda _: False, now_ms=9, limits=Limits()) == ()
+    )
 
 
 @pytest.mark.parametrize("cut", [0, 2])
 async def test_a_run_of_a_living_process_is_left_alone(cut: int) -> None:
     store = await store_with(whole_log([Effect.WRITE], Returned(value="1"))[:cut])
-    assert await recover(store, alive=lambda _: True, now_ms=9, limits=Limits()) == ()
+    await store.leases.renew("dead", ttl_s=60)
+    assert await recover(store, owner="here", alive=lambda _: True, now_ms=9, limits=Limits()) == ()
     assert (await store.runs.get("r")).state is RunState.RUNNING
 
 
@@ -124,7 +129,7 @@ async def test_a_run_whose_end_only_its_log_knew_still_teaches_its_capability(
         canonical_hash="ab" * 32, name="it", intent="x", code="", instrumented="", structure=EMPTY
     )
     store = await store_with(whole_log([Effect.WRITE], outcome), capability=capability)
-    await recover(store, alive=lambda _: False, now_ms=9, limits=Limits())
+    await recover(store, owner="here", alive=lambda _: False, now_ms=9, limits=Limits())
     kept = await store.capabilities.get(capability.id)
     assert (kept.usage_count, kept.success_count, kept.hidden) == (1, successes, successes == 0)
     (trace,) = await store.traces.of_run("r")

@@ -25,8 +25,8 @@ class SlowLog:
         self.deaf = False
         """Appends, and loses the connection before it can say so."""
 
-    async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
-        assert run_id == "run"
+    async def append(self, run_id: str, records: Sequence[LogRecord], *, epoch: int) -> None:
+        assert (run_id, epoch) == ("run", 3)
         self.entered.set()
         await self.gate.wait()
         if self.broken:
@@ -55,7 +55,7 @@ def reach(ledger: Ledger, times: int) -> None:
 def test_every_commit_makes_all_earlier_records_durable_in_order(steps: list[int]) -> None:
     async def scenario() -> None:
         log, ledger = SlowLog(), Ledger()
-        writer = LogWriter(log, "run", ledger)
+        writer = LogWriter(log, "run", ledger, epoch=3)
         for step in steps:
             reach(ledger, step)
             await asyncio.gather(writer.commit(), writer.commit())
@@ -66,7 +66,7 @@ def test_every_commit_makes_all_earlier_records_durable_in_order(steps: list[int
 
 async def test_records_made_during_an_append_travel_together_in_the_next() -> None:
     log, ledger = SlowLog(), Ledger()
-    writer = LogWriter(log, "run", ledger)
+    writer = LogWriter(log, "run", ledger, epoch=3)
     log.gate.clear()
     reach(ledger, 1)
     first = asyncio.create_task(writer.commit())
@@ -80,7 +80,7 @@ async def test_records_made_during_an_append_travel_together_in_the_next() -> No
 
 async def test_a_cancelled_caller_leaves_the_append_under_way_alone() -> None:
     log, ledger = SlowLog(), Ledger()
-    writer = LogWriter(log, "run", ledger)
+    writer = LogWriter(log, "run", ledger, epoch=3)
     log.gate.clear()
     reach(ledger, 2)
     caller = asyncio.create_task(writer.commit())
@@ -96,7 +96,7 @@ async def test_a_cancelled_caller_leaves_the_append_under_way_alone() -> None:
 
 async def test_a_failed_append_reaches_every_waiter_and_loses_nothing() -> None:
     log, ledger = SlowLog(), Ledger()
-    writer = LogWriter(log, "run", ledger)
+    writer = LogWriter(log, "run", ledger, epoch=3)
     log.broken = True
     reach(ledger, 3)
     failures = await asyncio.gather(writer.commit(), writer.commit(), return_exceptions=True)
@@ -108,7 +108,7 @@ async def test_a_failed_append_reaches_every_waiter_and_loses_nothing() -> None:
 
 async def test_an_append_whose_answer_was_lost_is_not_repeated() -> None:
     log, ledger = SlowLog(), Ledger()
-    writer = LogWriter(log, "run", ledger)
+    writer = LogWriter(log, "run", ledger, epoch=3)
     log.deaf = True
     reach(ledger, 3)
     with pytest.raises(StoreError):

@@ -148,6 +148,7 @@ async def finish(store: Store, number: int, capability_id: str) -> None:
         RunState.SUCCESS,
         reason="",
         now_ms=2,
+        epoch=0,
         trace=a_trace(f"trace-{number}", run_id, capability_id=capability_id),
         results=(),
         dependencies=(),

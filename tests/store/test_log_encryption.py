@@ -28,7 +28,7 @@ async def test_no_secret_of_a_run_is_in_a_column(database: Database, store: Stor
         arguments=f'"{SECRET}"',
         effect=Effect.READ,
     )
-    await store.run_log.append("run-1", [issued])
+    await store.run_log.append("run-1", [issued], epoch=0)
     async with database.connection() as connection:
         rows = [
             row
@@ -46,7 +46,7 @@ async def test_no_secret_of_a_run_is_in_a_column(database: Database, store: Stor
 
 async def test_another_key_reads_neither_log_nor_program(database: Database, store: Store) -> None:
     await store.runs.create(a_run(), a_program())
-    await store.run_log.append("run-1", some_records(0, 2))
+    await store.run_log.append("run-1", some_records(0, 2), epoch=0)
     other = postgres_store(database, LedgerKey(secrets.token_bytes(32), "PML_LEDGER_KEY"))
     for read in (other.run_log.read, other.runs.program):
         with pytest.raises(LedgerKeyError, match="of run run-1 cannot be decrypted with the key"):
@@ -55,7 +55,7 @@ async def test_another_key_reads_neither_log_nor_program(database: Database, sto
 
 async def test_records_that_changed_places_are_noticed(database: Database, store: Store) -> None:
     await store.runs.create(a_run(), a_program())
-    await store.run_log.append("run-1", some_records(0, 3))
+    await store.run_log.append("run-1", some_records(0, 3), epoch=0)
     async with database.connection() as connection:
         await connection.execute(
             "UPDATE run_log SET body = (SELECT body FROM run_log WHERE seq = 2) WHERE seq = 0"

@@ -26,6 +26,7 @@ ROWS = {
     "embedding": "(encoder, key_hash, key, text_hash, vector) VALUES ('e', '', '', '', '[1,2]')",
     "run": "(id, intent, state, reason, source_hash, owner, created_at_ms, updated_at_ms,"
     " timeout_ms) VALUES ('r', '', 'running', '', '', '', 0, 0, 0)",
+    "lease": "(owner, expires_at) VALUES ('o', now())",
     "run_log": "(run_id, seq, kind, body) VALUES ('r', 0, 'issued', '')",
     "execution_trace": "(id, run_id, capability_id, intent_text, initial_context, executed_at_ms,"
     " success, state, duration_ms, executed_path, decisions, task_results, priority, exploratory,"

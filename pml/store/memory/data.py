@@ -6,6 +6,8 @@ back.
 Invariant: no method of the twin awaits, so each is one transaction by construction.
 """
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -76,6 +78,8 @@ class Data:
     """Every row."""
 
     user_id: str
+    clock: Callable[[], float] = time.monotonic
+    """In seconds; leases count by it."""
     changes: int = 0
     """How many changes there were of what `Mark` is about."""
     servers: dict[str, dict[str, KeptTool]] = field(default_factory=dict)
@@ -84,6 +88,8 @@ class Data:
     programs: dict[str, RunProgram] = field(default_factory=dict)
     logs: dict[str, list[LogRecord]] = field(default_factory=dict)
     log_expiry: dict[str, int] = field(default_factory=dict)
+    leases: dict[str, float] = field(default_factory=dict)
+    """When the lease of each owner is over."""
     traces: dict[str, ExecutionTrace] = field(default_factory=dict)
     results: dict[tuple[str, str], Result] = field(default_factory=dict)
     dependencies: dict[tuple[str, str, DependencyType], ToolDependency] = field(

@@ -6,9 +6,16 @@ import msgspec
 
 from pml.domain.limits import Limits
 from pml.domain.run import NEXT_STATES, LogRecord, Run, RunProgram, RunState
-from pml.errors import RunStateError
+from pml.errors import FencedError, RunStateError
 from pml.store.memory.data import Data, stored
-from pml.store.messages import log_gap, no_capability, no_parent, no_program, run_exists
+from pml.store.messages import (
+    log_gap,
+    no_capability,
+    no_parent,
+    no_program,
+    no_replaced,
+    run_exists,
+)
 from pml.store.printable import printable
 
 
@@ -26,6 +33,8 @@ class MemoryRuns:
             raise no_capability(run.capability_id)
         if run.parent_run_id is not None and run.parent_run_id not in self._data.runs:
             raise no_parent(run.parent_run_id)
+        if run.replaces_run_id is not None and run.replaces_run_id not in self._data.runs:
+            raise no_replaced(run.replaces_run_id)
         self._data.runs[run.id] = msgspec.structs.replace(
             run,
             user_id=self._data.user_id,
@@ -58,25 +67,35 @@ class MemoryRuns:
         *,
         reason: str = "",
         now_ms: int,
-        owner: str | None = None,
+        epoch: int,
+        expires_at_ms: int | None = None,
     ) -> Run:
         """See `Runs.move`."""
         return self.moved(
-            run_id, to, reason, now_ms, now_ms + Limits().result_ttl_s * 1000, owner=owner
+            run_id,
+            to,
+            reason=reason,
+            now_ms=now_ms,
+            epoch=epoch,
+            expires_at_ms=expires_at_ms,
+            log_expires_at_ms=now_ms + Limits().result_ttl_s * 1000,
         )
 
     def moved(
         self,
         run_id: str,
         to: RunState,
+        *,
         reason: str,
         now_ms: int,
+        epoch: int,
         log_expires_at_ms: int,
-        *,
-        owner: str | None = None,
+        expires_at_ms: int | None = None,
     ) -> Run:
         """`move`, as a part of what else happens."""
         run = self._data.run(run_id)
+        if run.epoch != epoch:
+            raise FencedError(run_id)
         if to not in NEXT_STATES[run.state]:
             raise RunStateError(run_id, run.state, to)
         moved = msgspec.structs.replace(
@@ -84,18 +103,63 @@ class MemoryRuns:
             state=to,
             reason=printable(reason),
             updated_at_ms=now_ms,
-            owner=run.owner if owner is None else owner,
+            expires_at_ms=expires_at_ms if to.waits else None,
         )
         self._data.runs[run_id] = moved
         if to.final:
             self._data.log_expiry[run_id] = log_expires_at_ms
         return moved
 
-    async def unfinished_of_others(self, alive: Callable[[str], bool]) -> tuple[Run, ...]:
-        """See `Runs.unfinished_of_others`."""
-        running = [run for run in self._data.runs.values() if run.state is RunState.RUNNING]
-        running.sort(key=lambda run: (run.created_at_ms, run.id))
-        return tuple(run for run in running if not alive(run.owner))
+    async def claim(
+        self, run: Run, *, owner: str, now_ms: int, started_at_ms: int | None = None
+    ) -> Run:
+        """See `Runs.claim`."""
+        found = self._data.run(run.id)
+        if found.state.final or _version(found) != _version(run):
+            raise RunStateError(run.id, found.state, RunState.RUNNING)
+        claimed = msgspec.structs.replace(
+            found,
+            state=RunState.RUNNING,
+            reason="",
+            owner=owner,
+            epoch=found.epoch + 1,
+            started_at_ms=started_at_ms if found.started_at_ms is None else found.started_at_ms,
+            updated_at_ms=now_ms,
+            expires_at_ms=None,
+        )
+        self._data.runs[run.id] = claimed
+        return claimed
+
+    async def orphans(self, alive: Callable[[str], bool]) -> tuple[Run, ...]:
+        """See `Runs.orphans`."""
+        now, leases = self._data.clock(), self._data.leases
+        return self._earliest(
+            lambda run: (
+                run.state is RunState.RUNNING
+                and not (leases.get(run.owner, now) > now and alive(run.owner))
+            )
+        )
+
+    async def children(self, run_id: str) -> tuple[Run, ...]:
+        """See `Runs.children`."""
+        return self._earliest(lambda run: run.parent_run_id == run_id)
+
+    async def expired(self, now_ms: int) -> tuple[Run, ...]:
+        """See `Runs.expired`."""
+        over = [
+            (run.expires_at_ms, run.id, run)
+            for run in self._data.runs.values()
+            if run.state.waits and run.expires_at_ms is not None and run.expires_at_ms <= now_ms
+        ]
+        return tuple(run for _, _, run in sorted(over, key=lambda one: one[:2]))
+
+    def _earliest(self, wanted: Callable[[Run], bool]) -> tuple[Run, ...]:
+        found = filter(wanted, self._data.runs.values())
+        return tuple(sorted(found, key=lambda run: (run.created_at_ms, run.id)))
+
+
+def _version(run: Run) -> tuple[object, ...]:
+    return run.epoch, run.state, run.owner, run.updated_at_ms
 
 
 class MemoryRunLog:
@@ -104,15 +168,20 @@ class MemoryRunLog:
     def __init__(self, data: Data) -> None:
         self._data = data
 
-    async def append(self, run_id: str, records: Sequence[LogRecord]) -> None:
+    async def append(self, run_id: str, records: Sequence[LogRecord], *, epoch: int) -> None:
         """See `RunLog.append`."""
         if not records:
             return
-        log = self._data.logs.get(run_id, [])
-        expected = range(len(log), len(log) + len(records))
-        if run_id not in self._data.programs or [r.seq for r in records] != list(expected):
+        places = [record.seq for record in records]
+        run = self._data.runs.get(run_id)
+        if run is None or places != [*range(places[0], places[0] + len(places))]:
             raise log_gap(run_id, records)
-        self._data.logs[run_id] = [*log, *(stored(record) for record in records)]
+        if run.epoch != epoch:
+            raise FencedError(run_id)
+        log = self._data.logs.setdefault(run_id, [])
+        if run_id not in self._data.programs or places[0] != len(log):
+            raise log_gap(run_id, records)
+        log.extend([stored(record) for record in records])
 
     async def read(self, run_id: str) -> tuple[LogRecord, ...]:
         """See `RunLog.read`."""

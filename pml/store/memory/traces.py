@@ -34,6 +34,7 @@ class MemoryTraces:
         *,
         reason: str,
         now_ms: int,
+        epoch: int,
         trace: ExecutionTrace,
         results: Sequence[tuple[str, JsonText]],
         dependencies: Sequence[ToolDependency],
@@ -46,7 +47,14 @@ class MemoryTraces:
         if trace.id in self._data.traces:
             return
         kept = self._capability(trace)
-        self._runs.moved(run_id, to, reason, now_ms, result_expires_at_ms)
+        self._runs.moved(
+            run_id,
+            to,
+            reason=reason,
+            now_ms=now_ms,
+            epoch=epoch,
+            log_expires_at_ms=result_expires_at_ms,
+        )
         trace = self._printable(trace)
         if kept is not None:
             surprise = priority(kept.experience.learning, trace)

@@ -1,16 +1,26 @@
 -- One statement, so one round trip and one commit.  The log's end is looked up in the same
 -- statement: what does not continue it writes no row, and of two writers at one place the
 -- second meets the primary key.  A run whose log was deleted (no program) takes nothing.
+--
+-- The run's row is held until the commit.  A claim (runs.sql) that came first makes this wait,
+-- and then the epoch is another: nothing is written.  One that comes second waits, and whoever
+-- claimed reads what was written here.
 -- name: append
+WITH held AS MATERIALIZED (
+  SELECT
+  FROM run
+  WHERE id = %(run_id)s AND epoch = %(epoch)s AND program IS NOT NULL
+  FOR SHARE
+)
 INSERT INTO run_log (run_id, seq, kind, body)
 SELECT %(run_id)s, %(first)s::integer + record.position::integer - 1, record.kind, record.body
-FROM unnest(%(kinds)s::text[], %(bodies)b::bytea[])
+FROM held
+CROSS JOIN unnest(%(kinds)s::text[], %(bodies)b::bytea[])
      WITH ORDINALITY AS record (kind, body, position)
 WHERE %(first)s::integer = (
         SELECT coalesce(max(seq) + 1, 0)
         FROM run_log
         WHERE user_id = current_setting('pml.user_id') AND run_id = %(run_id)s)
-  AND EXISTS (SELECT FROM run WHERE id = %(run_id)s AND program IS NOT NULL)
 
 -- name: read
 SELECT seq, kind, body
