@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from pml.cli.exits import ExitCode
 from pml.cli.main import app
 from pml.domain import limits
+from pml.runtime.limits_file import limit_range
 
 HERE = Path(__file__).parent
 NOTICE = "<!-- Written by docs/reference/generate.py: change the code, then run it. -->\n"
@@ -45,12 +46,24 @@ ENVIRONMENT = """\
 | `PML_LEDGER_KEY` | key of the log, base64 of 32 bytes | `ledger.key` in the data folder |
 | `PML_USER` | whose runs and capabilities these are | `local` |
 | `PML_ENCODER` | name or path of a sentence-transformers model that search uses beside words | |
+| `PML_LIMITS` | a file that sets [limits](limits.md) | `limits.yaml` of the current folder |
 | `PML_LOG` | from which level on the log shows: `debug`, `info`, `warning`... | `warning` |
 """
-UNITS = (
-    "What one request, run or sandbox may use. The end of the name is the unit: bytes, ms, s, MB "
-    "or characters. Passing a limit ends the call or the run with an error that names it.\n"
-)
+LIMITS = """\
+What one request, run or sandbox may use. The end of the name is the unit: bytes, ms, s, MB or
+characters. Passing a limit ends the call or the run with an error that names it and says what to
+do.
+
+`limits.yaml` in the folder where PML starts, or the file that `PML_LIMITS` names, sets them; what
+it leaves out keeps its default. A name that is no limit and a value out of its range are errors
+with the line.
+
+```yaml
+calls_per_run: 500
+result_bytes: 2_000_000
+call_timeout_s: 20
+```
+"""
 
 
 def cli_page() -> str:
@@ -99,17 +112,22 @@ def limits_page() -> str:
     docs = field_docs(limits.Limits)
     defaults = limits.Limits()
     rows = [
-        f"| `{name}` | {getattr(defaults, name):,} | {docs.get(name, '')} |"
+        f"| `{name}` | {getattr(defaults, name):,} | {_range(name)} | {docs.get(name, '')} |"
         for name in limits.Limits.__struct_fields__
     ]
     return "\n".join(
         [
             "# Limits\n",
             NOTICE,
-            UNITS,
-            "| limit | default | |\n|---|---|---|\n" + "\n".join(rows) + "\n",
+            LIMITS,
+            "| limit | default | range | |\n|---|---|---|---|\n" + "\n".join(rows) + "\n",
         ]
     )
+
+
+def _range(name: str) -> str:
+    low, high = limit_range(name)
+    return f"{low:,} to {high:,}"
 
 
 def field_docs(kind: type) -> dict[str, str]:

@@ -89,6 +89,8 @@ def stdio_entry(settings: "Settings", command: Path) -> dict[str, Any]:
         args += ["--permissions", str(settings.permissions.absolute())]
     args += ["--data-dir", str(settings.data_dir.absolute())]
     env = {name: os.environ[name] for name in CARRIED if os.environ.get(name)}
+    if settings.limits_file is not None:
+        env["PML_LIMITS"] = str(settings.limits_file.absolute())
     return {"command": str(command), "args": args} | ({"env": env} if env else {})
 
 

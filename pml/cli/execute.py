@@ -134,7 +134,6 @@ async def _execute(
 def _request(
     intent: str, code_file: Path | None, dag_file: Path | None, args: str, timeout_ms: int
 ) -> "ExecuteRequest":
-    from pml.domain.limits import Limits
     from pml.domain.response import ExecuteRequest
     from pml.errors import RequestError
     from pml.loop.prepare import problem_of_intent
@@ -142,7 +141,7 @@ def _request(
     if code_file is not None and dag_file is not None:
         message = "give either --code-file or --dag-file"
         raise typer.BadParameter(message)
-    if problem := problem_of_intent(intent, Limits()):
+    if problem := problem_of_intent(intent, configured().limits):
         raise RequestError(problem)
     return ExecuteRequest(
         intent=intent,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pml.cli.options import AsJson, DataDir, example
-from pml.cli.session import opened_store, run
+from pml.cli.session import configured, opened_store, run
 from pml.cli.terminal import result, result_json, width
 from pml.domain.run import RunState
 
@@ -76,11 +76,11 @@ async def _trace(run_id: str | None, data_dir: Path | None) -> "ExecutionTrace":
     Raises:
         NotFoundError: there is no such run, or what it did has been deleted.
     """
-    from pml.domain.limits import Limits
     from pml.loop.close import latest_trace
 
+    limits = configured(data_dir=data_dir).limits
     async with opened_store(data_dir) as store:
-        return await latest_trace(store, await _run(store, run_id), limits=Limits())
+        return await latest_trace(store, await _run(store, run_id), limits=limits)
 
 
 async def _whole_result(run_id: str | None, task: str, data_dir: Path | None) -> str:

@@ -108,6 +108,7 @@ def configured(
         config=config or _if_there("mcp.json"),
         permissions=permissions or _if_there("permissions.yaml"),
         data_dir=data_dir,
+        limits=_if_there("limits.yaml"),
     )
     _check_data_dir(settings.data_dir)
     return settings

@@ -78,14 +78,15 @@ class Act(Means):
         asked = _Asked(intent=request.intent, timeout_ms=request.timeout_ms, emit=emit or self.emit)
         try:
             await self._close_the_unclosed()
-            async with self.places.place(0, timeout_ms=request.timeout_ms):
+            async with self.places.place(0, timeout_ms=request.timeout_ms, user=self.user_id):
                 return await self._execute(request, asked)
         except StoreError as exc:
             error = ExecuteError(code="store_unavailable", message=str(exc))
         except SandboxError as exc:
             error = ExecuteError(code="sandbox_unavailable", message=str(exc))
-        except NoPlaceError:
-            error = ExecuteError(code="busy", message=_busy(self.limits, request.timeout_ms))
+        except NoPlaceError as exc:
+            busy = _busy(self.limits, exc.limit, request.timeout_ms)
+            error = ExecuteError(code="busy", message=busy)
         return ExecuteResponse(status=RunState.ERROR, error=error)
 
     async def _close_the_unclosed(self) -> None:
@@ -240,8 +241,9 @@ def _refused(refusal: Refusal) -> ExecuteResponse:
     )
 
 
-def _busy(limits: Limits, timeout_ms: int) -> str:
+def _busy(limits: Limits, limit: str, timeout_ms: int) -> str:
+    whose = " of yours" if limit == "runs_per_user" else ""
     return (
-        f"{limits.concurrent_runs} runs are under way (concurrent_runs) and none ended within "
+        f"{getattr(limits, limit)} runs{whose} are under way ({limit}) and none ended within "
         f"{timeout_ms} ms: nothing has run, send the request again later"
     )

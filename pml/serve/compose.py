@@ -31,6 +31,7 @@ from pml.loop.recover import recover
 from pml.loop.results import ReadTaskResult
 from pml.loop.under_way import Entropy
 from pml.loop.vectors import Vectors
+from pml.runtime.limits_file import load_limits
 from pml.runtime.owner import alive, this_process
 from pml.runtime.permissions import Permissions, load_permissions
 from pml.runtime.reaper import Reaper
@@ -61,6 +62,8 @@ class Settings(Record, frozen=True, kw_only=True):
     """``permissions.yaml``; None: every tool needs approval."""
     user_id: str = "local"
     limits: Limits = Limits()
+    limits_file: Path | None = None
+    """Where they come from; None: every limit has its default."""
     sandboxes: int = 1
     """How many sandboxes wait warm."""
     encoder: str | None = None
@@ -73,13 +76,15 @@ def settings_from_env(
     config: Path | None = None,
     permissions: Path | None = None,
     data_dir: Path | None = None,
+    limits: Path | None = None,
 ) -> Settings:
     """Settings from the environment; arguments win.
 
-    Read are ``PML_DATA_DIR``, ``PML_DATABASE_URL``, ``PML_USER`` and ``PML_ENCODER``.
+    Read are ``PML_DATA_DIR``, ``PML_DATABASE_URL``, ``PML_USER``, ``PML_ENCODER`` and the file
+    that ``PML_LIMITS`` names; ``limits`` is read where that names none.
 
     Raises:
-        ConfigError: ``PML_USER`` is no text.
+        ConfigError: ``PML_USER`` is no text, or the limits cannot be used.
     """
     user_id = env.get("PML_USER") or "local"
     if not user_id.isprintable():
@@ -87,12 +92,15 @@ def settings_from_env(
         raise ConfigError("PML_USER", message)  # noqa: EM101  # the variable, not a message
     named = env.get("PML_DATA_DIR")
     default = Path(named) if named else platformdirs.user_data_path("pml")
+    limits_file = Path(env["PML_LIMITS"]) if env.get("PML_LIMITS") else limits
     return Settings(
         data_dir=data_dir or default,
         database_url=env.get("PML_DATABASE_URL") or None,
         config=config,
         permissions=permissions,
         user_id=user_id,
+        limits=load_limits(limits_file),
+        limits_file=limits_file,
         encoder=env.get("PML_ENCODER") or None,
     )
 

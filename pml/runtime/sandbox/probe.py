@@ -7,7 +7,8 @@ switched off in a second attack and in the control, so that one guard alone is t
 
 Programs find in ``args``: ``file`` and ``code`` (paths that everybody may read), ``secret`` (a
 path that only our user may read), ``port`` (a canary that speaks HTTP), ``broker`` (the port
-of the pool), ``pid`` (a process of ours), and the time of their start, ``now``.
+of the pool), ``pid`` (a process of ours), the time of their start, ``now``, and what an honest
+run draws first: ``uuid``, ``random`` and ``bytes``.
 """
 
 from enum import StrEnum
@@ -61,3 +62,12 @@ def through_deno(name: str, program: str, *beside: str, judge: Judge = Judge.VAL
 def through_global(name: str, program: str, judge: Judge = Judge.VALUE) -> Probe:
     """An attack through a global that is no longer there."""
     return Probe(name=name, guard="globals", program=program, judge=judge)
+
+
+CATCH_PORT = (
+    "const native = EventTarget.prototype.dispatchEvent; let port;"
+    "EventTarget.prototype.dispatchEvent = function (e) {"
+    " port = this; return native.call(this, e); };"
+    "await mcp.a.b();"
+)
+"""The head of a program that catches the port as ``port`` where events are not frozen."""

@@ -1,6 +1,6 @@
 """Attacks within the sandbox: its realm, the protocol, other runs' state, its resources."""
 
-from pml.runtime.sandbox.probe import Judge, Probe, through_global
+from pml.runtime.sandbox.probe import CATCH_PORT, Judge, Probe, through_global
 
 _WORKER = 'const w = new Worker("data:application/javascript,postMessage(1)", {type: "module"});'
 _REALM = (
@@ -75,12 +75,6 @@ _REALM = (
     ),
 )
 
-_CATCH_PORT = (
-    "const native = EventTarget.prototype.dispatchEvent; let port;"
-    "EventTarget.prototype.dispatchEvent = function (e) {"
-    " port = this; return native.call(this, e); };"
-    "await mcp.a.b();"
-)
 _FORGERY = (
     Probe(
         name="patch JSON.stringify to forge calls",
@@ -107,7 +101,7 @@ _FORGERY = (
     Probe(
         name="patch dispatchEvent to catch the port",
         guard="events",
-        program=_CATCH_PORT + 'return port?.postMessage ? "breached" : "no port came by";',
+        program=CATCH_PORT + 'return port?.postMessage ? "breached" : "no port came by";',
     ),
     Probe(
         name="catch the port with a setter on Object.prototype to forge a call",
@@ -134,7 +128,7 @@ _FORGERY = (
         name="send a frame that breaks the count of calls",
         guard="frames",
         beside=("events", "stamp"),
-        program=_CATCH_PORT
+        program=CATCH_PORT
         + "port.postMessage('{\"consumed\":2,\"items\":[{\"type\":\"issue\",\"call\":77,'"
         + "+'\"site\":\"n1\",\"server\":\"a\",\"tool\":\"forged\",\"arguments\":\"{}\"}]}');"
         + "await mcp.a.b(); return 1;",

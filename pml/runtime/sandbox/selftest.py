@@ -47,7 +47,17 @@ _CONTROL_DEADLINES_S = {"deadline": 0.7, "cpu": 4.0}
 _STILL_ALIVE_S = 0.3
 _NOW_MS = 1_700_000_000_000
 _SEED = 20_251_121
+_DRAWN = {
+    "uuid": "return crypto.randomUUID();",
+    "random": "return Math.random();",
+    "bytes": "return crypto.getRandomValues(new Uint8Array(8)).join();",
+}
+"""What hostile programs are told of an honest run's chance, to find another one."""
 _MODEST = "return await mcp.a.b({n: 1});"
+
+
+Facts = dict[str, int | float | str | None]
+"""What hostile programs find in ``args``."""
 
 
 class ProbeResult(Record, frozen=True, kw_only=True):
@@ -105,11 +115,10 @@ async def selftest(reaper: Reaper, probes: Sequence[Probe] = PROBES) -> AsyncIte
     """Run the probes that this machine's tier allows; results come as they are ready."""
     async with SandboxPool(limits=_LIMITS, reaper=reaper, size=1) as pool:
         tier = pool.tier
-        async with pool.checkout() as sandbox:
-            uuid = (await _follow(sandbox, "return crypto.randomUUID();", {})).value
+        drawn = {name: await _honest(pool, program) for name, program in _DRAWN.items()}
     gate = asyncio.Semaphore(_AT_ONCE)
     with canary() as bait:
-        bench = _Bench(reaper, tier, bait, {"now": _NOW_MS, "uuid": uuid})
+        bench = _Bench(reaper, tier, bait, {"now": _NOW_MS, **drawn})
 
         async def one(probe: Probe) -> ProbeResult:
             async with gate:
@@ -124,6 +133,12 @@ async def selftest(reaper: Reaper, probes: Sequence[Probe] = PROBES) -> AsyncIte
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _honest(pool: SandboxPool, program: str) -> str | float | None:
+    async with pool.checkout() as sandbox:
+        value = (await _follow(sandbox, program, {})).value
+    return value if value is None or not value.startswith("0.") else float(value)
 
 
 def applies(probe: Probe, tier: Tier) -> bool:
@@ -142,9 +157,7 @@ def summary(results: Sequence[ProbeResult], tier: Tier) -> str:
 class _Bench:
     """Tries probes out, each in pools of its own."""
 
-    def __init__(
-        self, reaper: Reaper, tier: Tier, bait: Canary, facts: dict[str, int | str | None]
-    ) -> None:
+    def __init__(self, reaper: Reaper, tier: Tier, bait: Canary, facts: Facts) -> None:
         self._reaper = reaper
         self._tier = tier
         self._bait = bait
@@ -211,7 +224,7 @@ def _with_hits(evidence: _Evidence, hits: int) -> _Evidence:
 async def _watch(
     sandbox: Sandbox,
     probe: Probe,
-    args: dict[str, int | str | None],
+    args: Facts,
     guards: Guards,
     *,
     control: bool,
@@ -237,7 +250,7 @@ async def _watch(
         return _Evidence(survived=sandbox.alive)
 
 
-async def _follow(sandbox: Sandbox, program: str, args: dict[str, int | str | None]) -> _Evidence:
+async def _follow(sandbox: Sandbox, program: str, args: Facts) -> _Evidence:
     """Run a program, answer its calls and fire its timers, until it settles or dies."""
     forged = False
     new_files = _FileCount(sandbox)
