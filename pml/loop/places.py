@@ -31,6 +31,11 @@ class Places:
         self._per_user = limits.runs_per_user
         self._users: dict[str, _User] = {}
 
+    @property
+    def known_users(self) -> int:
+        """How many users have runs under way or waiting."""
+        return len(self._users)
+
     @asynccontextmanager
     async def place(self, level: int, *, timeout_ms: int, user: str = "") -> AsyncIterator[None]:
         """One of the places of a level; for level 0 also one of the user's.
