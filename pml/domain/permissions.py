@@ -1,7 +1,9 @@
 """What a tool may do, and whether a person is asked first (HIL-1; design, section 5, rule 5)."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
+
+import msgspec
 
 from pml.domain.record import Record
 
@@ -47,11 +49,21 @@ class ServerPermissions(Record, frozen=True, kw_only=True, rename=None):
     tools: dict[str, PermissionRule] = {}  # noqa: RUF012
 
 
+class ApprovalRules(Record, frozen=True, kw_only=True, rename=None):
+    """Who may answer requests for approval, and until when (HIL-4)."""
+
+    agents: bool = False
+    """Whether an agent may answer for a person; to remember an answer it never may."""
+    ttl_s: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """How long an answer is waited for; None: ``waiting_ttl_s`` of the limits."""
+
+
 class PermissionsFile(Record, frozen=True, kw_only=True, rename=None):
     """The whole of ``permissions.yaml``; without an entry a tool needs approval."""
 
     version: Literal[1]
     servers: dict[str, ServerPermissions] = {}  # noqa: RUF012
+    approvals: ApprovalRules = ApprovalRules()
 
 
 class Permission(Record, frozen=True, kw_only=True):

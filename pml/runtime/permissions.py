@@ -5,13 +5,14 @@ annotations that the server gives its tools; what nobody speaks of writes, reach
 everything, and needs approval.  Reference with examples: docs/reference/permissions-yaml.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 from pml.domain.permissions import (
     ApprovalMode,
+    ApprovalRules,
     Effect,
     Permission,
     PermissionRule,
@@ -19,13 +20,16 @@ from pml.domain.permissions import (
     Scope,
     ServerPermissions,
 )
-from pml.domain.tools import Tool, matches
+from pml.domain.tools import Tool, changes_of, matches
 from pml.runtime.config_text import ConfigText, read_yaml
 
 VERSION: Final = 1
-_FILE_KEYS = ("version", "servers")
+_FILE_KEYS = ("version", "servers", "approvals")
 _SERVER_KEYS = ("trusted", "tools")
 _RULE_KEYS = ("scope", "effect", "approval_mode")
+_APPROVAL_KEYS = ("agents", "ttl_s")
+_LONGEST_TTL_S = 31_536_000
+"""Of a request for approval; nobody remembers longer what they were asked."""
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
@@ -111,7 +115,7 @@ def load_permissions(path: Path | None) -> Permissions:
         (name, pattern) for name, pattern in at if "effect" in servers[name]["tools"][pattern]
     }
     return Permissions(
-        PermissionsFile(version=VERSION, servers=parsed),
+        PermissionsFile(version=VERSION, servers=parsed, approvals=_approvals(text, top)),
         path.name,
         {(name, pattern): text.line("servers", name, "tools", pattern) for name, pattern in at},
         frozenset(effects),
@@ -122,14 +126,31 @@ def _server(text: ConfigText, name: str, value: object) -> ServerPermissions:
     at = ("servers", name)
     fields = text.mapping(value, *at)
     text.known_keys(fields, _SERVER_KEYS, *at)
-    trusted = fields.get("trusted", False)
-    if not isinstance(trusted, bool):
-        text.fail(f"expected true or false, found {trusted!r}", *at, "trusted")
+    trusted = _flag(text, fields, *at, "trusted")
     tools = _optional(text, fields, "tools", *at)
     return ServerPermissions(
         trusted=trusted,
         tools={pattern: _rule(text, (*at, "tools", pattern), tools[pattern]) for pattern in tools},
     )
+
+
+def _approvals(text: ConfigText, top: Mapping[str, Any]) -> ApprovalRules:
+    fields = _optional(text, top, "approvals")
+    text.known_keys(fields, _APPROVAL_KEYS, "approvals")
+    ttl_s = fields.get("ttl_s")
+    is_whole = isinstance(ttl_s, int) and not isinstance(ttl_s, bool)
+    if ttl_s is not None and not (is_whole and 0 < ttl_s <= _LONGEST_TTL_S):
+        message = f"expected whole seconds, 1 to {_LONGEST_TTL_S} (a year), found {ttl_s!r}"
+        text.fail(message, "approvals", "ttl_s")
+    return ApprovalRules(agents=_flag(text, fields, "approvals", "agents"), ttl_s=ttl_s)
+
+
+def _flag(text: ConfigText, fields: Mapping[str, Any], *path: str) -> bool:
+    """The value of the field that ``path`` ends with; false where it is absent."""
+    value = fields.get(path[-1], False)
+    if not isinstance(value, bool):
+        text.fail(f"expected true or false, found {value!r}", *path)
+    return value
 
 
 def _rule(text: ConfigText, at: tuple[str, ...], value: object) -> PermissionRule:
@@ -153,6 +174,29 @@ def _optional(text: ConfigText, fields: Mapping[str, Any], key: str, *at: str) -
     """The mapping under ``key``; empty where nothing stands there."""
     value = fields.get(key)
     return {} if value is None else text.mapping(value, *at, key)
+
+
+def quarantine_of(tool: Tool) -> str | None:
+    """Why a tool may not be called until somebody accepts it again (HIL-5); None: it may."""
+    if not tool.changed:
+        return None
+    return (
+        f"{tool.id} is quarantined: its {_listed(tool.changed)} changed since it was accepted; "
+        f"`pml tools accept {tool.id}` shows the change and accepts it"
+    )
+
+
+def changed_meanwhile(tool: Tool, now: Tool) -> str:
+    """Why a call is refused whose tool is no more what the run was prepared with (HIL-5)."""
+    return (
+        f"{tool.id} is quarantined: its {_listed(changes_of(tool, now))} changed since this run "
+        f"was prepared; `pml tools accept {tool.id}` shows the change and accepts it, then send "
+        "the request again"
+    )
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join((", ".join(parts[:-1]), parts[-1])) if len(parts) > 1 else "".join(parts)
 
 
 def _by_annotations(tool: Tool) -> tuple[Effect, str]:

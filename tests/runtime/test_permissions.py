@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from pml.domain.permissions import ApprovalMode, Effect, Scope
 from pml.domain.tools import Tool, matches
 from pml.errors import ConfigError
-from pml.runtime.permissions import Permissions, load_permissions
+from pml.runtime.permissions import (
+    Permissions,
+    changed_meanwhile,
+    load_permissions,
+    quarantine_of,
+)
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "permissions-yaml.md"
 
@@ -199,3 +204,57 @@ def test_any_yaml_is_permissions_or_a_config_error(
     except ConfigError:
         return
     assert permissions.of(Tool(server="s", name="t")).tool == "s:t"
+
+
+def test_who_may_answer_approvals_and_until_when_is_configured(tmp_path: Path) -> None:
+    """HIL-4: an agent may answer only where the configuration says so."""
+    assert not Permissions.none().file.approvals.agents
+    rules = load(tmp_path, "version: 1\napprovals: {agents: true, ttl_s: 60}").file.approvals
+    assert (rules.agents, rules.ttl_s) == (True, 60)
+
+
+@pytest.mark.parametrize(
+    ("approvals", "complaint"),
+    [
+        ("{agent: true}", "agents"),
+        ("{agents: 1}", "expected true or false, found 1"),
+        ("{agents: yes please}", "expected true or false"),
+        ("{ttl_s: 0}", "expected whole seconds"),
+        ("{ttl_s: true}", "expected whole seconds"),
+        ("{ttl_s: 1.5}", "expected whole seconds"),
+        ("{ttl_s: 1000000000}", "a year"),
+        ("[agents]", "mapping"),
+    ],
+)
+def test_what_approvals_cannot_be_is_an_error_with_its_line(
+    tmp_path: Path, approvals: str, complaint: str
+) -> None:
+    with pytest.raises(ConfigError, match=complaint) as caught:
+        load(tmp_path, f"version: 1\napprovals: {approvals}")
+    assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (("description",), "its description changed"),
+        (("description", "input schema"), "its description and input schema changed"),
+        (("description", "output schema", "annotations"), "description, output schema and anno"),
+    ],
+)
+def test_a_quarantined_tool_says_what_changed_and_how_to_accept_it(
+    changed: tuple[str, ...], said: str
+) -> None:
+    """HIL-5."""
+    reason = quarantine_of(Tool(server="git", name="log", changed=changed))
+    assert reason is not None
+    assert said in reason
+    assert "pml tools accept git:log" in reason
+    assert quarantine_of(Tool(server="git", name="log")) is None
+
+
+def test_a_tool_that_changed_under_a_run_says_what() -> None:
+    """HIL-5: the server may be updated while a run waits."""
+    before = Tool(server="git", name="log", description="Logs.")
+    message = changed_meanwhile(before, Tool(server="git", name="log", description="Sends."))
+    assert "its description changed since this run" in message
