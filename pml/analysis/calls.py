@@ -9,7 +9,8 @@ where it goes; a server that does makes the structure incomplete.
 """
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pml.analysis.constants import Constants
 from pml.analysis.follow import Fact, Follow
@@ -23,8 +24,7 @@ from pml.domain.structure import ANY_TOOL
 __all__ = ["Calls", "Handle", "Kind", "Site"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Site:
+class Site(Struct, frozen=True, eq=False):
     """A place that calls a tool, or hands one on as a value.
 
     ``expression`` is the tool, ``call`` the call (None where it is only handed on).

@@ -6,8 +6,9 @@ for, it is compared); None says that it goes where it cannot be followed.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import ClassVar
+
+from msgspec import Struct
 
 from pml.analysis.constants import has_accessors
 from pml.analysis.functions import Functions
@@ -22,8 +23,7 @@ _CHOICES = frozenset({"||", "??"})
 _FILLING = frozenset({"||=", "??=", "&&="})
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """At ``path`` in the value of ``node`` lies ``handle``; ``entry`` is what was put there."""
 
     node: Syntax

@@ -8,6 +8,8 @@ and meets again where it is awaited, so a point may have several predecessors th
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from pml.analysis.calls import Site
 from pml.analysis.kinds import Identified
 from pml.analysis.syntax import Syntax
@@ -56,8 +58,7 @@ class Form(Identified):
     WHILE = "while"
 
 
-@dataclass(slots=True, eq=False)
-class Point:
+class Point(Struct, eq=False):
     """A node of the structure in the making.
 
     ``at`` orders ids (start offset, then where the node takes effect), ``order`` the nodes;

@@ -7,7 +7,9 @@ agrees, so that no way around goes unnoticed.
 """
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from pml.analysis.constants import TAKING_ELEMENTS, Constants, takes_rest
 from pml.analysis.functions import Functions, arguments_of, method_of
@@ -37,7 +39,7 @@ _NEXT = {
 CALLABLE = frozenset({Kind.TOOL, Kind.CAPABILITY})
 
 
-class Handle(NamedTuple):
+class Handle(Struct, frozen=True):
     """What an expression stands for on the way from ``mcp`` to a tool; None is unknown."""
 
     kind: Kind

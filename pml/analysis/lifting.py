@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from pml.analysis.calls import Calls, Site
 from pml.analysis.functions import Functions
 from pml.analysis.inputs import Inputs
@@ -31,8 +33,7 @@ _NAME_CHARS = 64
 _UNNAMED = "value"
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(Struct, frozen=True):
     """One value that a call passes on as it is: no array or object, but for whole literals."""
 
     site: Site
@@ -42,8 +43,7 @@ class Passed:
     """Of what is spread at the place: names that others there have after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lifted:
+class Lifted(Struct, frozen=True):
     """One literal that is a parameter; ``node`` is what stands for it in the source.
 
     ``site`` and ``place`` say where it is passed first.

@@ -5,7 +5,8 @@ into it, so that later passes can follow a value from where it is used to where 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from pml.analysis.kinds import Identified
 from pml.analysis.literals import key_name
@@ -24,8 +25,7 @@ Step = str | int | Into
 Path = tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Definition:
+class Definition(Struct, frozen=True, eq=False):
     """One place that gives a binding a value.
 
     ``weak`` definitions add to a value (``list.push(x)``, ``o.p = x``) and replace nothing.
@@ -37,8 +37,7 @@ class Definition:
     weak: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class Binding:
+class Binding(Struct, eq=False):
     """One declared name, with everything that gives it a value and every place that reads it."""
 
     name: str

@@ -1,7 +1,8 @@
 """What a trace of a value says: the things that it is made of."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from pml.analysis.calls import Site
 from pml.analysis.kinds import Identified
@@ -20,7 +21,7 @@ class From(Identified):
     UNSEEN = "more than can be followed"
 
 
-class Origin(NamedTuple):
+class Origin(Struct, frozen=True):
     """One thing that a value is made of; ``text`` is the expression that reads it.
 
     ``path`` leads to the part of a result that is read, or into which the read goes.
