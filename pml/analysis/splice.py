@@ -24,6 +24,9 @@ _MARK = "\\u22a5"
 _SEPARATOR = re.compile(rb"\\.|(\xe2\x80[\xa8\xa9])", re.DOTALL)
 """U+2028 or U+2029 as it stands, without a backslash before it."""
 
+_IN_NAME = re.compile(rb"[\w$]")
+"""The last byte of a keyword, or the first of a name that is spliced in."""
+
 _TRUTH = frozenset({Form.IF, Form.TERNARY, Form.LOGICAL})
 _OPTIONAL = frozenset({Form.OPTIONAL_MEMBER, Form.OPTIONAL_CALL})
 
@@ -48,7 +51,8 @@ class Splices:
         # At one offset: what closes there (inner first), edits, what opens there (outer first).
         edits = [(start, 1, 0, n, end, text) for n, (start, end, text) in enumerate(self._edits)]
         for n, (start, end, before, after) in enumerate(self._wraps):
-            edits.append((start, 2, start - end, n, start, before))
+            apart = b" " if _joins(data, start, before) else b""
+            edits.append((start, 2, start - end, n, start, apart + before))
             edits.append((end, 0, end - start, -n, end, after))
         parts: list[bytes] = []
         done = 0
@@ -57,6 +61,11 @@ class Splices:
             done = max(done, end)
         parts.append(data[done:])
         return b"".join(parts)
+
+
+def _joins(data: bytes, start: int, text: bytes) -> bool:
+    """Whether a text would be read with the word before it as one: ``of[x]``, ``return"x"``."""
+    return bool(_IN_NAME.match(text) and start and _IN_NAME.match(data, start - 1))
 
 
 def instrument(

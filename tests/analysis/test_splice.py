@@ -53,6 +53,14 @@ SPLICED = {
         rf'try {{ mcp.s["a{MARK}n1"]() ;__pml.took("d1", "ok");}} catch {{__pml.took("d1", "catch"); b }}',
     ),
     "for of": ("for (const x of y, z) mcp.s.a()", rf'for (const x of __pml.reach("l1", (y, z))) mcp.s["a{MARK}n1"]()'),
+    "for in without a blank": (
+        "for (const k in{ a: 1 }) mcp.s.a(k)",
+        rf'for (const k in __pml.reach("l1", ({{ a: 1 }}))) mcp.s["a{MARK}n1"](k)',
+    ),
+    "return without a blank": (
+        "return[x]?.map(mcp.s.a)",
+        rf'return __pml.present("d1", ([x]))?.map(__pml.reach("l1", (mcp.s["a{MARK}n1"])))',
+    ),
     "endless for": ("for (;;) mcp.s.a()", rf'for (;__pml.reach("l1", true);) mcp.s["a{MARK}n1"]()'),
     "while": ("while (a // b\n) mcp.s.a()", f'while (__pml.reach("l1"), (a // b\n)) mcp.s["a{MARK}n1"]()'),
     "combinator": ("Promise.all([mcp.s.a()])", rf'Promise.all((__pml.reach("f1"), ([mcp.s["a{MARK}n1"]()])))'),
