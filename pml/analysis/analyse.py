@@ -209,7 +209,6 @@ def _analyse(names: _Names, text: str, catalog: Catalog) -> Program:
     drawn = draw(flow.graph, kept_points(flow.graph, end), flow.joins)
     ids = {point.site: point.id for point in drawn.points if point.site is not None}
     tracer = Tracer(source, scopes, names.functions, calls)
-    tracer.prepare()
     read_inputs = inputs(source, scopes)
     values = passed(source, calls)
     lifts = lift(source, scopes, names.functions, calls, values=values, read=read_inputs)

@@ -25,7 +25,6 @@ _NOT_VALUES = frozenset({"instanceof", "in", ","})
 _IDENTITY = frozenset({"===", "!==", "==", "!="})
 _PATTERNS = frozenset({"object_pattern", "array_pattern"})
 _HOLDING = frozenset({"object", "array", "pair"})
-_NAMES = ("identifier", "shorthand_property_identifier")
 _BYTES = 60
 """Longer expressions are not repeated in a message."""
 
@@ -56,7 +55,9 @@ class Misuses:
 
     def all(self) -> Iterator[Misuse]:
         """Every misuse, in source order."""
-        for node in self._source.of_kinds("call_expression", "new_expression", *_NAMES):
+        names = [use for binding in self._promises.holders() for use in binding.uses]
+        calls = self._source.of_kinds("call_expression", "new_expression")
+        for node in sorted([*calls, *names], key=lambda node: (node.start, -node.end)):
             if node.kind == "call_expression":
                 yield from self._of_callback(node)
             place = wrapped(node)

@@ -39,6 +39,8 @@ _DEPTH = 40
 """Steps through variables that are followed; past them a value counts as unseen."""
 
 
+_FEW = 40
+"""Definitions that are traced as they are asked for: so many do not recurse far."""
 _LONGEST = 12
 """Steps into a value that are told apart: members that name one another make ever longer ones."""
 _PER_DEFINITION = 40
@@ -66,14 +68,21 @@ class Tracer:
         self._given: dict[tuple[Syntax, Path, str | None], Origins] = {}
         """What helpers give; of one that is traced inside another that calls it, at least that."""
         self._reaching = Reaching(source, functions, self.shared)
-        self._most = _AT_LEAST
+        bindings = (b for table in scopes.tables.values() for b in table.values())
+        self._definitions = [d for b in bindings for d in b.definitions]
+        self._most = _AT_LEAST + _PER_DEFINITION * len(self._definitions)
+        self._cut = False
+        """Whether something was not followed to its end: then the order of tracing matters."""
+        self._in_order = False
+        if len(self._definitions) > _FEW:
+            self._trace_in_order()
 
-    def prepare(self) -> None:
+    def _trace_in_order(self) -> None:
         """Trace definitions in source order, so that tracing a use does not recurse far."""
-        bindings = {b for table in self._scopes.tables.values() for b in table.values()}
-        definitions = [d for b in bindings for d in b.definitions]
-        self._most += _PER_DEFINITION * len(definitions)
-        for definition in sorted(definitions, key=lambda d: d.at.end):
+        self._in_order = True
+        self._known.clear()
+        self._given.clear()
+        for definition in sorted(self._definitions, key=lambda d: d.at.end):
             self._define(definition, ())
 
     def is_certain(self, binding: Binding, use: Syntax) -> bool:
@@ -84,7 +93,11 @@ class Tracer:
         """What the expression is made of, each thing once, in order of appearance."""
         found = self._traced.get(expression)
         if found is None:
-            found = self._traced[expression] = once(self._at(expression, (), None))
+            found = once(self._at(expression, (), None))
+            if self._cut and not self._in_order:
+                self._trace_in_order()
+                found = once(self._at(expression, (), None))
+            self._traced[expression] = found
         return found
 
     def _at(self, expression: Syntax, path: Path, text: str | None) -> Origins:
@@ -159,8 +172,10 @@ class Tracer:
         if key in self._known:
             return self._known[key]
         if key in self._tracing or len(self._tracing) > _DEPTH:
+            self._cut = True
             return (UNSEEN,)
         if len(self._known) > self._most or len(definition.path) + len(path) > _LONGEST:
+            self._cut = True
             return (UNSEEN,)
         self._tracing.add(key)
         found = self._at(definition.value, definition.path + path, None)
@@ -271,6 +286,7 @@ class Tracer:
         given = call.get("arguments")
         plain = given is not None and given.kind == "arguments"
         if function in self._inside or "generator" in function.kind or not plain:
+            self._cut = self._cut or function in self._inside
             return (*self._made_of(call.children), UNSEEN)
         key = (function, path, text)
         if key not in self._given:

@@ -3,8 +3,6 @@
 Each is the same at run time for every program, so that nothing else has to be looked at.
 """
 
-from collections import Counter
-
 from pml.analysis.calls import Calls, Kind
 from pml.analysis.scope import Binding, Scopes, pattern_names
 from pml.analysis.syntax import Source, Syntax, bare, function_of, wrapped
@@ -96,11 +94,10 @@ class Keeping:
 
     def __init__(self, scopes: Scopes) -> None:
         self._scopes = scopes
-        self._times_set = Counter(scopes.targets.values())
 
     def keeps(self, binding: Binding) -> bool:
         """Whether only its declaration sets it."""
-        return self._times_set[binding] == 1 and not any(map(_is_counted, binding.uses))
+        return self._scopes.times_set[binding] == 1 and not any(map(_is_counted, binding.uses))
 
     def is_constant(self, declaration: Syntax, source: Source) -> bool:
         """Whether a ``let`` may be a ``const``: all its variables have values and keep them.

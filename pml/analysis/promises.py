@@ -3,6 +3,8 @@
 The call of a tool, of an async helper, of ``Promise.all`` is one; a name that holds only one, too.
 """
 
+from collections.abc import Iterator
+
 from pml.analysis.calls import Calls
 from pml.analysis.functions import Functions, arguments_of, method_of, receiver_of
 from pml.analysis.scope import Binding, Scopes
@@ -11,6 +13,8 @@ from pml.analysis.syntax import Source, Syntax, bare
 _MAKING = frozenset({"all", "allSettled", "race", "any", "resolve", "reject"})
 METHODS = frozenset({"then", "catch", "finally"})
 _NAMES = frozenset({"identifier", "shorthand_property_identifier"})
+_GIVING = _NAMES | {"call_expression", "ternary_expression", "new_expression"}
+"""Expressions that may be promises."""
 
 
 class Promises:
@@ -40,6 +44,14 @@ class Promises:
         given = arguments_of(node)
         function = self._functions.known(given[0]) if given else None
         return function is not None and self._gives_promise(function)
+
+    def holders(self) -> Iterator[Binding]:
+        """The variables that may hold a promise, or an array of them; of all others it is known."""
+        for table in self._scopes.tables.values():
+            for binding in table.values():
+                value = _only_value_of(binding)
+                if value is not None and value.kind in _GIVING:
+                    yield binding
 
     def async_callback(self, call: Syntax) -> bool:
         """Whether the first argument of a call is certainly an async function."""
@@ -87,16 +99,20 @@ class Promises:
     def _only_value(self, name: Syntax) -> Syntax | None:
         """The one value that a variable ever has."""
         binding = self._scopes.binding(name)
-        if binding is None or binding.kind not in {"lexical", "var"}:
-            return None
-        if len(binding.definitions) != 1 or binding.definitions[0].path:
-            return None
-        return None if binding.definitions[0].weak else bare(binding.definitions[0].value)
+        return None if binding is None else _only_value_of(binding)
 
     def _is_standard(self, node: Syntax, name: str) -> bool:
         node = bare(node)
         free = node.kind == "identifier" and self._scopes.binding(node) is None
         return free and self._source.text(node) == name
+
+
+def _only_value_of(binding: Binding) -> Syntax | None:
+    """The one value that a variable ever has."""
+    if binding.kind not in {"lexical", "var"} or len(binding.definitions) != 1:
+        return None
+    only = binding.definitions[0]
+    return None if only.path or only.weak else bare(only.value)
 
 
 def _is_async(function: Syntax) -> bool:

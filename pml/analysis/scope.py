@@ -4,7 +4,9 @@ Every binding knows its definitions, each an expression and the path that destru
 into it, so that later passes can follow a value from where it is used to where it was made.
 """
 
+from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 
 from msgspec import Struct, field
 
@@ -114,6 +116,11 @@ class Scopes:
 
     def _is_bound(self, name: Syntax) -> bool:
         return self.lookup(self.source.name(name), name) is not None
+
+    @cached_property
+    def times_set(self) -> Counter[Binding]:
+        """How many places declare or assign each variable."""
+        return Counter(self.targets.values())
 
     def binding(self, node: Syntax) -> Binding | None:
         """What an identifier refers to; None if it is free."""
