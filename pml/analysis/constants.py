@@ -24,7 +24,7 @@ _LONGEST = 200
 """Characters of a computed name: `a + a` of `a + a`, and so on, would have as many as one likes."""
 _REACHING_PROTOTYPES = (
     *(b"definePropert", b"__", b"rototype", b"constructor", b"Reflect", b"eval", b"Function"),
-    *(b"globalThis", b"\\\\u", b"\\\\x"),
+    *(b"globalThis", b"\\u", b"\\x"),
 )
 """Looked for one by one: a pattern of all of them takes ten times as long."""
 _SELF = re.compile(rb"\bself\b")
