@@ -32,6 +32,7 @@ from pml.analysis.lifting import Lifted
 from pml.analysis.numbered import Numbered
 from pml.analysis.phrasing import (
     Keeping,
+    STATEMENTS_WITH_BODIES,
     is_body,
     is_empty,
     only_statement,
@@ -50,6 +51,8 @@ _LISTS = frozenset(
     {"program", "statement_block", "switch_case", "switch_default", "class_static_block"}
 )
 """Where an empty statement is nothing but a semicolon."""
+_NOTHING = frozenset({"empty_statement", "class_heritage"})
+"""What may say nothing."""
 _SAME_KIND = {
     "optional_parameter": "required_parameter",
     "abstract_class_declaration": "class_declaration",
@@ -113,10 +116,11 @@ class _Form(Written):
             self.text("hole", self._lifted[node])
             return
         node = bare(node)
-        if node.kind in _READING and node in self._inputs:
+        kind = node.kind
+        if kind in _READING and node in self._inputs:
             self.text("input", self._inputs[node])
             return
-        write = self._WRITERS.get(node.kind)
+        write = self._WRITERS.get(kind)
         if write is None:
             self._plain(node)
         else:
@@ -124,19 +128,18 @@ class _Form(Written):
 
     def _plain(self, node: Syntax) -> None:
         """Kind, tokens and children as they stand."""
-        self.open(_SAME_KIND.get(node.kind, node.kind), *self._kept(node))
+        kind = node.kind
+        self.open(_SAME_KIND.get(kind, kind), *(self._kept(node) if node.tokens else ()))
         roles = {child: role for role, child in node.fields.items()}
         for child in node.children:
-            if child.kind == "empty_statement" and node.kind in _LISTS:
+            if child.kind in _NOTHING and _says_nothing(node, child):
                 continue
-            if child.kind == "class_heritage" and not child.children:
-                continue  # only interfaces
             role = roles.get(child)
             if role is not None:
                 self.parts.append(f"{role}:")
-            if is_body(node, role):
+            if kind in STATEMENTS_WITH_BODIES and is_body(node, role):
                 self._body(child)
-            elif role == "name" and node.kind in _MEMBER_DEFINITIONS:
+            elif role == "name" and kind in _MEMBER_DEFINITIONS:
                 self._defined(node, child)
             else:
                 self.visit(child)
@@ -144,8 +147,6 @@ class _Form(Written):
 
     def _kept(self, node: Syntax) -> Iterable[str]:
         """The tokens that say something."""
-        if not node.tokens:
-            return ()
         dropped = _OF_TYPES.get(node.kind, ())
         kept = [token for token in node.tokens if token not in dropped]
         if "let" in kept and self._keeping.is_constant(node, self.source):
@@ -359,6 +360,13 @@ class _Form(Written):
         "update_expression": Written.update,
         "assignment_expression": _assignment,
     }
+
+
+def _says_nothing(parent: Syntax, child: Syntax) -> bool:
+    """Whether it is only a semicolon, or only interfaces."""
+    if child.kind == "empty_statement":
+        return parent.kind in _LISTS
+    return not child.children
 
 
 def _key_of(member: Syntax) -> Syntax:

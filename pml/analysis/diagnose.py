@@ -112,8 +112,9 @@ def _report_names(source: Source, scopes: Scopes, report: Reporter) -> None:
         name = source.name(node)
         if name in RESERVED - {SHIM}:
             report.error(node, "reserved-name", f"{name!r} cannot be assigned: use another name")
-    for name, reason in ABSENT.items():
-        for node in scopes.free.get(name, ()):
+    for name in ABSENT.keys() & scopes.free.keys():
+        reason = ABSENT[name]
+        for node in scopes.free[name]:
             if node.parent is None or "typeof" not in node.parent.tokens:
                 message = f"{name!r} does not exist in the sandbox: {reason}"
                 report.error(node, "not-in-sandbox", message)

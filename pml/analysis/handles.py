@@ -8,6 +8,7 @@ agrees, so that no way around goes unnoticed.
 
 from collections.abc import Iterable
 from typing import Final
+from weakref import proxy
 
 from msgspec import Struct
 
@@ -101,7 +102,8 @@ class Handles:
         self._scopes = scopes
         self._functions = functions
         self._constants = constants
-        constants.calls_tool = self._is_tool
+        me = proxy(self)  # a cycle would keep the whole tree until the collector comes
+        constants.calls_tool = lambda expression: me.is_tool(expression)
         self.reaches_prototypes = constants.reaches_prototypes
         self._following: set[Binding | Syntax] = set()
         self._names_asked = 0
@@ -167,7 +169,8 @@ class Handles:
             return function if self.in_sight(binding.scope) else None
         return function
 
-    def _is_tool(self, expression: Syntax) -> bool:
+    def is_tool(self, expression: Syntax) -> bool:
+        """Whether the expression certainly is a tool or a capability."""
         found = self.of(expression)
         return found is not None and found.kind in CALLABLE and found.certain
 

@@ -20,9 +20,9 @@ class Numbered:
         self.scopes = scopes
         self._bindings: dict[Binding, int] = {}
 
-    def open(self, *words: str) -> None:
+    def open(self, what: str, *words: str) -> None:
         """Begin something that holds what follows until `close`."""
-        self.parts.append("(" + " ".join(words))
+        self.parts.append(f"({what} {' '.join(words)}" if words else f"({what}")
 
     def close(self) -> None:
         """End what was opened last."""
@@ -34,7 +34,7 @@ class Numbered:
 
     def name(self, node: Syntax) -> None:
         """Write a name: the number of its binding, or itself where it has none."""
-        binding = self.scopes.targets.get(node) or self.scopes.binding(node)
+        binding = self.scopes.bound.get(node) or self.scopes.targets.get(node)
         if binding is None:
             self.text("free", self.source.name(node))
         elif binding.kind == "enum":

@@ -104,7 +104,7 @@ class Tracer:
         node = bare(expression)
         site = self._calls.by_node.get(node)
         if site is not None:
-            exact = not any(step in {Into.UNKNOWN, Into.REST} for step in path)
+            exact = Into.UNKNOWN not in path and Into.REST not in path
             read = text or self._source.text(node)
             return (Origin(From.CALL, "", site, read, exact, told(path)),)
         if node.kind in _NAMES:

@@ -27,6 +27,9 @@ _BODIES = {
 }
 
 
+STATEMENTS_WITH_BODIES = frozenset({*_BODIES, "else_clause"})
+
+
 def only_statement(node: Syntax) -> Syntax:
     """What a block around a single statement holds, if the block adds nothing to it.
 

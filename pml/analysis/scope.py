@@ -108,10 +108,11 @@ class Scopes:
 
     def lookup(self, name: str, node: Syntax) -> Binding | None:
         """The binding that ``name`` has at ``node``."""
-        for outer in node.ancestors():
-            table = self.tables.get(outer)
-            if table is not None and name in table:
-                return table[name]
+        tables, outer = self.tables, node.parent
+        while outer is not None:  # no generator: this is asked of every name
+            if outer in tables and name in tables[outer]:
+                return tables[outer][name]
+            outer = outer.parent
         return None
 
     def _is_bound(self, name: Syntax) -> bool:

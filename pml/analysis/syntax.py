@@ -127,6 +127,8 @@ class Source:
 
     def of_kinds(self, *kinds: str) -> list[Syntax]:
         """All nodes of these kinds in source order."""
+        if len(kinds) == 1:
+            return self.by_kind.get(kinds[0], [])
         found = [nodes for kind in kinds if (nodes := self.by_kind.get(kind))]
         if len(found) <= 1:  # in order as they are
             return found[0] if found else []
