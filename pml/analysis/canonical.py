@@ -31,8 +31,8 @@ from pml.analysis.inputs import Inputs, writes_an_input
 from pml.analysis.lifting import Lifted
 from pml.analysis.numbered import Numbered
 from pml.analysis.phrasing import (
-    Keeping,
     STATEMENTS_WITH_BODIES,
+    Keeping,
     is_body,
     is_empty,
     only_statement,

@@ -103,7 +103,7 @@ class Handles:
         self._functions = functions
         self._constants = constants
         me = proxy(self)  # a cycle would keep the whole tree until the collector comes
-        constants.calls_tool = lambda expression: me.is_tool(expression)
+        constants.calls_tool = lambda expression: me.is_tool(expression)  # noqa: PLW0108  # strong
         self.reaches_prototypes = constants.reaches_prototypes
         self._following: set[Binding | Syntax] = set()
         self._names_asked = 0

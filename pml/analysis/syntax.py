@@ -120,6 +120,7 @@ class Source:
         self._is_plain = b"\\" not in self.data
         self._parsed = _LONE_RETURN.sub(b"\n", self.data)
         """What the parser is given: for it a carriage return alone ends no line."""
+        self.by_kind: dict[str, list[Syntax]] = {}
         self._read(self._parsed)
         if self._misread:
             self._read_without_types()
@@ -171,9 +172,10 @@ class Source:
                 stack.extend(reversed(node.children))
 
     def _read(self, data: bytes) -> None:
+        self.release()  # of what was read before
         self._given = data
         self.tree: Tree = Parser(LANGUAGE).parse(data)
-        self.by_kind: dict[str, list[Syntax]] = defaultdict(list)
+        self.by_kind = defaultdict(list)
         self.too_deep: Syntax | None = None
         self._misread: list[range] = []
         """Where a ``!`` or ``<T>`` stands that was given too much: bytes."""

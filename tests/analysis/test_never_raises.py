@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501  # programs, a row each
 
+import gc
 import random
 import re
 import subprocess
@@ -13,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pml.analysis.kept import new_capability
+from pml.analysis.syntax import Syntax
 from tests.analysis.invariants import check
 from tests.analysis.programs import EPIC_10, ONE_OF_EACH, program
 
@@ -161,3 +163,19 @@ def test_names_that_double_with_every_line_end(name: str) -> None:
     first, line, last = DOUBLING_NAMES[name]
     lines = [line.format(n=n, m=n - 1) for n in range(1, 61)]
     check("\n".join([first.format(), *lines, last.format()]))
+
+
+def test_an_analysis_leaves_no_syntax_to_the_garbage_collector() -> None:
+    """A cycle would keep whole trees until it comes, and it would look through them."""
+    gc.collect()
+    gc.disable()
+    try:
+        before = _nodes()
+        program(ONE_OF_EACH)
+        assert _nodes() == before
+    finally:
+        gc.enable()
+
+
+def _nodes() -> int:
+    return sum(isinstance(found, Syntax) for found in gc.get_objects())
