@@ -1,19 +1,20 @@
 """From the control-flow graph to nodes, edges and layers of the structure (SA-2, SA-3).
 
 Every node is preceded by the last nodes that can run before it; `reduction` leaves out what
-follows from other edges.  Conventions: out of the body of a loop leads one edge, from the loop
-to what comes after it, and no edge leads back.
+follows from other edges, as far as `arrivals` lets it.  Conventions: out of the body of a loop
+leads one edge, from the loop to what comes after it, and no edge leads back.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache, partial
 
-from pml.analysis.graph import Arrow, Form, Graph, Point, Role, Way
-from pml.analysis.reduction import Certainty, Flow, Leaving, reduced
-from pml.domain.structure import Edge, EdgeType
+from pml.analysis.arrivals import Arrivals, may_be_left_out
+from pml.analysis.graph import Graph, Point, Role, Way
+from pml.analysis.reduction import Leaving, Reduction
+from pml.domain.structure import Edge
 
 _LETTERS = {Role.TASK: "n", Role.DECISION: "d", Role.FORK: "f", Role.LOOP: "l"}
-_CERTAINTY = {Way.PASSES: Certainty.PASSED, Way.LATER: Certainty.LATER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,7 @@ def draw(graph: Graph, kept: set[int], joins: dict[Point, Point]) -> Drawn:
     by_number = {n: p for n in kept if (p := graph.points[n]) is not None}
     points = name_points(by_number.values(), joins)
     order = graph.forward_order()
-    catches = {n for n, point in by_number.items() if point.form is Form.TRY}
-    joined: set[tuple[Leaving, int]] = set()
-    edges = reduced(flow(graph, kept, order, joined), joined=joined, catches=catches)
+    edges = _edges(graph, kept, by_number, order)
     place = {point: index for index, point in enumerate(points)}
     edges.sort(key=lambda e: (place[by_number[e[1]]], place[by_number[e[0][0]]], e[0][2] or ""))
     drawn = tuple(
@@ -55,58 +54,22 @@ def draw(graph: Graph, kept: set[int], joins: dict[Point, Point]) -> Drawn:
     return Drawn(points, drawn, _layers(graph, by_number, order, place))
 
 
-def flow(graph: Graph, kept: set[int], order: list[int], joined: set[tuple[Leaving, int]]) -> Flow:
-    """For every node, in topological order, the nodes that can run last before it.
-
-    ``joined`` gets the edges that come only from what was awaited together with something else.
-    """
-    arriving = graph.arriving()
-    found: Flow = {}
-    for number in order:
-        if number in kept:
-            found[number] = _last_before(graph, arriving, kept, number, joined)
+def _edges(
+    graph: Graph, kept: set[int], points: dict[int, Point], order: list[int]
+) -> list[tuple[Leaving, int]]:
+    """The edges that remain of all that lead to each node."""
+    arrivals = Arrivals(graph, kept, order)
+    flow = {number: arrivals.ways(number) for number in order if number in kept}
+    reduction = Reduction(flow)
+    over = cache(lambda number: may_be_left_out(points[number].syntax))
+    found: list[tuple[Leaving, int]] = []
+    for target, ways in flow.items():
+        remain = reduction.remaining(target)
+        if len(remain) < len(ways):
+            left_out = cache(partial(reduction.replaced, target=target, over=over))
+            remain |= arrivals.unsaid(target, remain, left_out)
+        found += [(way, target) for way in ways if way in remain]
     return found
-
-
-def _last_before(
-    graph: Graph,
-    arriving: list[list[tuple[int, Arrow]]],
-    kept: set[int],
-    node: int,
-    joined: set[tuple[Leaving, int]],
-) -> dict[Leaving, Certainty]:
-    """Back from a node to the nodes before it, through the points between them."""
-    found: dict[Leaving, Certainty] = {}
-    alone: set[Leaving] = set()
-    seen: set[int] = set()
-    pending: list[list[int]] = [[node], [], []]
-    for certainty in Certainty:
-        while pending[certainty]:
-            point = pending[certainty].pop()
-            if point in seen:
-                continue
-            seen.add(point)
-            for source, arrow in arriving[point]:
-                if arrow.leaves in kept:
-                    continue
-                here = max(certainty, _CERTAINTY.get(arrow.way, Certainty.DIRECT))
-                if source not in kept:
-                    pending[here].append(source)
-                    continue
-                leaving = _leaving(source, arrow)
-                found[leaving] = min(here, found.get(leaving, here))
-                if point not in graph.joins:
-                    alone.add(leaving)
-    joined.update((leaving, node) for leaving in found if leaving not in alone)
-    return found
-
-
-def _leaving(source: int, arrow: Arrow) -> Leaving:
-    if arrow.way is Way.CONTAINS:
-        return source, EdgeType.CONTAINS, None
-    if arrow.outcome is not None:
-        return source, EdgeType.CONDITIONAL, arrow.outcome
-    return source, EdgeType.SEQUENCE, None
 
 
 def _layers(

@@ -21,6 +21,7 @@ class Way(Identified):
     NEXT = "next"
     CONTAINS = "into the body of a loop"
     THROWN = "to where an exception is caught"
+    SKIPS = "past what may run here, as the code at hand does not say"
     AGAIN = "into a function that other ways lead to first"
     PASSES = "past a function that has run before"
     LATER = "to a function that runs later for the first time on this way"

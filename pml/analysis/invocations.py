@@ -115,7 +115,7 @@ class Invocations(Walk):
         self.enter()
         running = build()
         self.leave_region()
-        self.merge([start, self.here])
+        self.merge([start, self.here], skips=start)
         return running
 
     def _build(self, function: Syntax) -> Built:
@@ -217,7 +217,7 @@ class Invocations(Walk):
             self.enter()
             rest |= self.run(function, call)
             self.leave_region()
-            self.merge([start, self.here, *self.built[function].yields])
+            self.merge([start, self.here, *self.built[function].yields], skips=start)
         return rest
 
     def callback(self, expression: Syntax, call: Syntax) -> Running | None:

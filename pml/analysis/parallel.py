@@ -172,11 +172,12 @@ class Parallel(Invocations):
         return self.point(None), ill
 
     def _either(self, first: int, second: int | None) -> int:
+        """Where two ways meet of which a promise takes one, as no code of its own says."""
         if second is None:
             return first
         point = self.graph.add()
-        self.graph.link(first, point)
-        self.graph.link(second, point)
+        self.graph.link(first, point, Way.SKIPS)
+        self.graph.link(second, point, Way.SKIPS)
         return point
 
     def _reaction(self, argument: Syntax, start: int | None, call: Syntax) -> tuple[int, int]:

@@ -7,7 +7,8 @@ that ``b`` comes after the first run.
 
 In ``if (c) h(); b(); h();`` the second call is such a one, but if ``c`` is false it is the first
 that happens.  So what comes before it and cannot come after the first one, here the other arm,
-leads into ``h`` as well, by an arrow of way LATER.
+leads into ``h`` as well, by an arrow of way LATER: from its end, or where that would close a
+cycle over another function, from the last place in it where it does not.
 
 What may be the first of all that happens, in a default value say, has no edge into it that would
 say otherwise: control goes past it wherever it is called again.
@@ -109,6 +110,20 @@ class _Order:
         self.arriving[target].append(source)
         return True
 
+    def last_apart(self, point: int, start: int) -> list[int]:
+        """The last on the ways to a point that do not come after another one, which it does."""
+        after = self._reached(start, self.place[point])
+        found: dict[int, None] = {}
+        seen, pending = {point}, [point]
+        while pending:
+            for source in self.arriving[pending.pop()]:
+                if source not in after:
+                    found[source] = None
+                elif source not in seen:
+                    seen.add(source)
+                    pending.append(source)
+        return list(found)
+
     def _reached(self, start: int, high: int) -> set[int]:
         """What comes after a point, up to a place."""
         seen, pending = {start}, [start]
@@ -164,9 +179,15 @@ def _add_later(graph: Graph, order: _Order, cyclic: list[Repeat], ends: _Ends) -
             wanted[source] |= wanted[point] & may[source] & ~must[source]
             missing = wanted[point] & ~may[source]
             found.update(((source, entry), None) for entry in _members(entries, missing))
-    for source, entry in found:
+    pending = list(reversed(found))
+    while pending:
+        source, entry = pending.pop()
         if order.insert(source, entry, ends[entry]):
             graph.link(source, entry, Way.LATER)
+        else:
+            further = [(point, entry) for point in order.last_apart(source, entry)]
+            pending += [way for way in further if way not in found]
+            found.update(dict.fromkeys(further))
 
 
 def _bits(calls: Iterable[Repeat]) -> dict[int, int]:

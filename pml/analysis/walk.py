@@ -136,15 +136,18 @@ class Walk:
         self.graph.link(before, self.here)
         return self.here
 
-    def merge(self, ends: Iterable[int | None]) -> None:
-        """Go to where the ends come together; nowhere if all of them jumped away."""
+    def merge(self, ends: Iterable[int | None], skips: int | None = None) -> None:
+        """Go to where the ends come together; nowhere if all of them jumped away.
+
+        ``skips`` is the end of the way on which nothing has happened.
+        """
         reached = {end for end in ends if end is not None}
         if len(reached) <= 1:
             self.here = reached.pop() if reached else None
             return
         self.here = self.graph.add()
         for end in sorted(reached):
-            self.graph.link(end, self.here)
+            self.graph.link(end, self.here, Way.SKIPS if end == skips else Way.NEXT)
 
     def branch(self, decision: int, outcome: str) -> None:
         """Go into a branch of a decision."""
@@ -222,8 +225,10 @@ class Walk:
         if len(running) == 1 and self._started_at.get(min(running)) == before:
             self.here = min(running)
             return
-        self.here = self._meeting({before} | running)
-        if all(self._surely_started(number) for number in running):
+        self.here = self._meeting(running)
+        sure = all(self._surely_started(number) for number in running)
+        self.graph.link(before, self.here, Way.NEXT if sure else Way.SKIPS)
+        if sure:
             self.graph.joins.add(self.here)
 
     def _surely_started(self, number: int) -> bool:

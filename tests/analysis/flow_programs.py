@@ -6,7 +6,7 @@ around a loop.  A path is a list of events; an event says in which iterations it
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
@@ -30,11 +30,15 @@ Block = tuple[Stmt, ...]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A node was passed: by the offsets of its syntax, with the outcome of a decision."""
+    """A node was passed: by the offsets of its syntax, with the outcome of a decision.
+
+    ``thrown`` if an exception that no ``throw`` makes led to it from the one before.
+    """
 
     node: int
     outcome: str | None
     around: Around
+    thrown: bool = False
 
 
 @dataclass(slots=True)
@@ -191,6 +195,7 @@ Path = tuple[Event, ...]
 End = tuple[str, str]
 """How a statement ended: normally, or with return, throw, break or continue, and the label."""
 _NORMAL: End = ("", "")
+_FAILED: End = ("throw", "of something that is no throw")
 
 
 class TooManyPathsError(Exception):
@@ -233,7 +238,7 @@ class _Interpreter:
 
     def _called(self, at: tuple[int, ...], around: Around) -> Runs:
         yield self._event(at, around), _NORMAL
-        yield self._event(at, around), ("throw", "")
+        yield self._event(at, around), _FAILED
 
     def statement(self, stmt: Stmt, at: tuple[int, ...], around: Around) -> Runs:
         """All ways to run one statement."""
@@ -326,18 +331,25 @@ class _Interpreter:
         place = len(stmt.parts) - 1
         for path, end in runs:
             for rest, last in self.block(stmt.parts[place], (*at, place), around):
-                yield path + rest, end if last == _NORMAL else last
+                yield path + _led_by(end, rest), end if last == _NORMAL else last
 
     def _caught(self, stmt: Stmt, at: tuple[int, ...], around: Around, runs: Runs) -> Runs:
         known = list(runs)
         if not any(end[0] == "throw" for _path, end in known):
-            known.append(((), ("throw", "")))  # one may never know
+            known.append(((), _FAILED))  # one may never know
         for path, end in known:
             if end == _NORMAL:
                 yield path + self._event((*at, 9), around, "ok"), end
             elif end[0] != "throw":
                 yield path, end
             else:
-                decided = path + self._event((*at, 9), around, "catch")
+                decided = path + _led_by(end, self._event((*at, 9), around, "catch"))
                 for rest, last in self.block(stmt.parts[1], (*at, 1), around):
                     yield decided + rest, last
+
+
+def _led_by(end: End, path: Path) -> Path:
+    """A path that begins where another one ended."""
+    if end != _FAILED or not path:
+        return path
+    return (replace(path[0], thrown=True), *path[1:])

@@ -40,6 +40,11 @@ REACHED = {
     ),
     "later, where it may be first": (f"{H} if (c) await h(); {B}; await h(); {C}", "d1-false>n1 d1-true>n1 n1>n2 d1-false>n2 n2>n3"),
     "later, where it is not": (f"{H} await h(); if (c) {B}; await h(); {C}", "n1>d1 d1-true>n2 d1-false>n3 n2>n3"),
+    "again, where it was not the first time": (f"{H} if (c) {{ await h(); {B} }} await h(); {C}", "d1-false>n1 d1-true>n1 n1>n2 n1>n3 n2>n3"),
+    "again, where something else comes first": (
+        f"{H} if (a) await h(); else {{ try {{ x() }} catch {{ await none?.go?.({B}) ?? {C} }} }} await h(); const o = {{ async go() {{ {D} }} }}; await o.go()",
+        "d1-true>n1 d2-ok>n1 d4-false>n1 d5-false>n1 n2>n1 d1-false>d2 d2-catch>d4 d4-true>d5 d5-true>n2 d4-false>d3 d5-false>d3 n4>d3 d3-false>n3 n1>n4 d2-ok>n4 d4-false>n4 d5-false>n4 n2>n4",
+    ),
     "in a default value": (f"{H} const f = async (x = h()) => await x; await f(); {B}; const g = async () => {{ if (c) await h() }}; await g()", "n1>n2 n2>d1"),
     "in a default value, and later": (f"{H} const f = async (x = h()) => 1; f(); {B}; const g = async () => {{ if (c) await h() }}; await g()", "n2>d1"),
     "after an arm that returns": (f"{H} if (c) {{ await h(); return }} await h(); {B}", "d1-false>n1 d1-true>n1 n1>n2"),

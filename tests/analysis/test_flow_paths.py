@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import HealthCheck, assume, given, settings
 
 from pml.domain.program import Severity
-from pml.domain.structure import CATCH, Decision, EdgeType, StaticStructure
+from pml.domain.structure import EdgeType, StaticStructure
 from tests.analysis.flow_programs import (
     PROGRAMS,
     Block,
@@ -20,7 +20,8 @@ from tests.analysis.programs import program
 
 Leaving = tuple[str, str]
 """A node, and the outcome, ``in`` for the body of a loop, or nothing."""
-Drawn = set[tuple[Leaving, str]]
+Edge = tuple[Leaving, str]
+Drawn = set[Edge]
 
 
 def _valid(found: Block) -> Text:
@@ -71,74 +72,83 @@ def _followed(first: Event, second: Event, names: dict[int, str]) -> tuple[Leavi
     return (names[first.node], first.outcome or ("in" if entered else "")), target
 
 
-def _expected(found: list[Path], names: dict[int, str]) -> Drawn:
-    """The edges before reduction."""
-    edges: Drawn = set()
+def _expected(found: list[Path], names: dict[int, str]) -> dict[Edge, bool]:
+    """The edges before reduction; whether only exceptions lead along them."""
+    edges: dict[Edge, bool] = {}
     for path in found:
         events = [event for event in path if event.node in names]
         for first, second in pairwise(events):
             edge = _followed(first, second, names)
             if edge is not None:
-                edges.add(edge)
+                edges[edge] = second.thrown and edges.get(edge, True)
     return edges
 
 
-def _reduced(edges: Drawn, catches: set[str]) -> Drawn:
+def _reduced(edges: dict[Edge, bool], left_out: set[str]) -> Drawn:
     """Without those that another path, which begins in the same way, replaces.
 
-    Where all that remain at a node agree on a condition, the last of those on which it does not
-    hold stay.
+    Where the program was seen to go along one, that is said only by a path over nothing else than
+    what an exception can leave out.
     """
-    kept: Drawn = set()
-    for target in {target for _leaving, target in edges}:
-        ways = {leaving for leaving, then in edges if then == target}
-        lost = {way for way in ways if _replaced(edges, way, target, ways)}
-        kept |= {(way, target) for way in ways - lost}
-        agreed = _decided(edges, target, ways - lost) - _decided(edges, target, ways)
-        if agreed and target not in catches:
-            other = {way for way in lost if not agreed <= _decided(edges, target, {way})}
-            last = {way for way in other if not _replaced(edges, way, target, other)}
-            assert not agreed & _decided(edges, target, ways - lost | last)
-            kept |= {(way, target) for way in last}
-    return kept
+    return {
+        edge
+        for edge, only_thrown in edges.items()
+        if not _replaced(set(edges), edge, left_out if only_thrown else set())
+    }
 
 
-def _replaced(edges: Drawn, start: Leaving, goal: str, ends: set[Leaving]) -> bool:
-    """Whether a path that begins in a way leads to a node out of one of some others."""
-    if start[1] == "" and (start[0], "in") in ends:
-        return True
+def _replaced(edges: Drawn, edge: Edge, over: set[str]) -> bool:
+    """Whether a path over some nodes begins in the same way as an edge and ends where it does."""
+    start, goal = edge
     seen: set[str] = set()
-    pending = [then for leaving, then in edges if leaving == start and then != goal]
+    pending = [then for leaving, then in edges if leaving == start and then in over]
     while pending:
         node = pending.pop()
-        if any(node == end for end, _how in ends):
-            return True
         if node not in seen:
             seen.add(node)
-            pending += [t for (source, _how), t in edges if source == node and t != goal]
+            after = {then for (source, _how), then in edges if source == node}
+            if goal in after:
+                return True
+            pending += after & over
     return False
 
 
-def _decided(edges: Drawn, target: str, ways: set[Leaving]) -> set[Leaving]:
-    """The outcomes without which none of these ways to a node can be gone."""
-    outcomes = {leaving for leaving, _then in edges if leaving[1] not in {"", "in"}}
-    return {each for each in outcomes if not _open(edges, target, ways, each)}
+def _in_try(text: Text, names: dict[int, str]) -> set[str]:
+    """The nodes that stand within a ``try``; it does not stand within itself."""
+    spans = [(start, end) for _letter, start, end in text.places]
+    tries = [span for span in spans if text.text.startswith("try ", span[0])]
+    return {
+        name
+        for n, name in names.items()
+        if any(outer[0] < spans[n][0] and spans[n][1] < outer[1] for outer in tries)
+    }
 
 
-def _open(edges: Drawn, target: str, ways: set[Leaving], closed: Leaving) -> bool:
-    """Whether one of the ways to a node can be gone without an outcome."""
-    targets = {then for _leaving, then in edges}
-    reached = {source for (source, _how), _then in edges if source not in targets}
-    pending = list(reached)
-    while pending:
-        node = pending.pop()
-        for leaving, then in edges:
-            if leaving[0] != node or leaving == closed or then in reached:
-                continue
-            if then != target:
-                reached.add(then)
-                pending.append(then)
-    return any(way[0] in reached and way != closed for way in ways)
+def _untold(path: Path, drawn: Drawn, left_out: set[str], names: dict[int, str]) -> list[str]:
+    """The nodes to which a path comes without having gone along an edge to them.
+
+    Its first node counts in no case: no edge says that a program can begin with a node.
+    """
+    gone: set[Leaving] = set()
+    found: list[str] = []
+
+    def is_open(edge: Edge) -> bool:
+        source = edge[0][0]
+        if edge[0] in gone:
+            return True
+        skipped = source in left_out and all(node != source for node, _how in gone)
+        return skipped and has_come(source)
+
+    def has_come(node: str) -> bool:
+        into = [edge for edge in drawn if edge[1] == node]
+        return not into or any(is_open(edge) for edge in into)
+
+    for event in path:
+        if event.node in names:
+            name = names[event.node]
+            found += [name] if gone and not has_come(name) else []
+            gone |= {(name, ""), (name, "in"), (name, event.outcome or "")}
+    return found
 
 
 def _drawn(structure: StaticStructure) -> Drawn:
@@ -149,23 +159,42 @@ def _drawn(structure: StaticStructure) -> Drawn:
     }
 
 
-@settings(
+LOOKED_AT = settings(
     max_examples=400, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
+
+
+class Followed:
+    """A program, its structure's edges, and all its paths."""
+
+    def __init__(self, found: Block) -> None:
+        self.text = _valid(found)
+        analysed = program(self.text.text)
+        assert not [d for d in analysed.diagnostics if d.severity is Severity.ERROR]
+        try:
+            self.paths = paths(found, self.text)
+        except TooManyPathsError:
+            assume(False)
+        self.names = _names(self.text, analysed.structure)
+        self.left_out = _in_try(self.text, self.names)
+        events = [event for path in self.paths for event in path if event.node in self.names]
+        ran = {self.names[event.node] for event in events}
+        drawn = _drawn(analysed.structure)
+        self.drawn = {edge for edge in drawn if edge[0][0] in ran or edge[1] in ran}
+
+
+@LOOKED_AT
 @given(PROGRAMS)
 def test_edges_join_exactly_what_can_follow_each_other(found: Block) -> None:
     """SA-3: no edge is missing and none is invented, up to transitive reduction."""
-    text = _valid(found)
-    analysed = program(text.text)
-    assert not [d for d in analysed.diagnostics if d.severity is Severity.ERROR]
-    try:
-        walked = paths(found, text)
-    except TooManyPathsError:
-        assume(False)
-        return
-    names = _names(text, analysed.structure)
-    ran = {names[event.node] for path in walked for event in path if event.node in names}
-    drawn = {edge for edge in _drawn(analysed.structure) if edge[0][0] in ran or edge[1] in ran}
-    nodes = analysed.structure.nodes
-    catches = {n.id for n in nodes if isinstance(n, Decision) and n.condition == CATCH}
-    assert drawn == _reduced(_expected(walked, names), catches), text.text
+    it = Followed(found)
+    assert it.drawn == _reduced(_expected(it.paths, it.names), it.left_out), it.text.text
+
+
+@LOOKED_AT
+@given(PROGRAMS)
+def test_every_path_goes_along_the_edges(found: Block) -> None:
+    """SA-3: wherever control comes, it has gone along an edge into that, if there is one."""
+    it = Followed(found)
+    for path in it.paths:
+        assert _untold(path, it.drawn, it.left_out, it.names) == [], it.text.text

@@ -69,7 +69,7 @@ CONTROL = {
     ),
     "calls in the tests of a switch": (
         f"switch (x) {{ case {A}: {B}; break; case {C}: {D} }}",
-        "n3>d1 d1-case:<1>>n2 n1>n3 d1-case:<2>>n4",
+        "n1>d1 n3>d1 d1-case:<1>>n2 n1>n3 d1-case:<2>>n4",
     ),
     "a helper in the test of a switch and in an arm": (
         f"const h = async () => {{ {A} }}; switch (x) {{ case await h(): {B}; break; default: await h() }}",
@@ -91,6 +91,14 @@ CONTROL = {
     "helper that does something in its catch": (
         f"const f = async () => {{ try {{ return {A} }} catch {{ {B} }} }}; await f(); {C}",
         "n1>d1 d1-catch>n2 n1>n3 n2>n3",
+    ),
+    "return out of a try before what is finally": (
+        f"try {{ if (c) return {A} }} catch {{ }} finally {{ {B} }}",
+        "d1-true>n1 d1-false>d2 n1>d2 n1>n2 d2-catch>n2 d2-ok>n2",
+    ),
+    "break through a finally": (
+        f"o: {{ try {{ if (c) break o; {A} }} finally {{ {B} }} {C} }} {D}",
+        "d1-false>n1 d1-true>n2 n1>n2 n2>n3 n2>n4 n3>n4",
     ),
     "branch of a fork that returns out of a try": (
         "const f = async () => { try { return await mcp.s.a() } catch { return 0 } }; await Promise.all(xs.map((x) => f(x)));",
