@@ -44,7 +44,7 @@ function named(make: (name: string) => unknown): unknown {
   const made = new Map<string, unknown>();
   return new Proxy({}, {
     get(_, name) {
-      if (typeof name !== "string" || name === "then") return undefined;
+      if (typeof name !== "string" || name === "then" || name === "toJSON") return undefined;
       if (!made.has(name)) made.set(name, make(name));
       return made.get(name);
     },
