@@ -13,6 +13,7 @@ from pml.domain.approval import AuditEntry, AuditEvent, Grant
 from pml.domain.capability import Capability
 from pml.domain.permissions import ApprovalMode, Permission
 from pml.domain.plan import Plan, PlannedCall
+from pml.domain.quarantine import quarantine_of
 from pml.domain.run import Issued, Run
 from pml.domain.structure import StaticStructure
 from pml.domain.tools import Catalog, Tool
@@ -24,7 +25,6 @@ from pml.runtime.consent import (
     reaches_planned,
     version_of,
 )
-from pml.runtime.permissions import quarantine_of
 from pml.store.ports import Store
 
 

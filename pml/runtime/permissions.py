@@ -5,7 +5,7 @@ annotations that the server gives its tools; what nobody speaks of writes, reach
 everything, and needs approval.  Reference with examples: docs/reference/permissions-yaml.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -20,7 +20,7 @@ from pml.domain.permissions import (
     Scope,
     ServerPermissions,
 )
-from pml.domain.tools import Tool, changes_of, matches
+from pml.domain.tools import Tool, matches
 from pml.runtime.config_text import ConfigText, read_yaml
 
 VERSION: Final = 1
@@ -174,29 +174,6 @@ def _optional(text: ConfigText, fields: Mapping[str, Any], key: str, *at: str) -
     """The mapping under ``key``; empty where nothing stands there."""
     value = fields.get(key)
     return {} if value is None else text.mapping(value, *at, key)
-
-
-def quarantine_of(tool: Tool) -> str | None:
-    """Why a tool may not be called until somebody accepts it again (HIL-5); None: it may."""
-    if not tool.changed:
-        return None
-    return (
-        f"{tool.id} is quarantined: its {_listed(tool.changed)} changed since it was accepted; "
-        f"`pml tools accept {tool.id}` shows the change and accepts it"
-    )
-
-
-def changed_meanwhile(tool: Tool, now: Tool) -> str:
-    """Why a call is refused whose tool is no more what the run was prepared with (HIL-5)."""
-    return (
-        f"{tool.id} is quarantined: its {_listed(changes_of(tool, now))} changed since this run "
-        f"was prepared; `pml tools accept {tool.id}` shows the change and accepts it, then send "
-        "the request again"
-    )
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join((", ".join(parts[:-1]), parts[-1])) if len(parts) > 1 else "".join(parts)
 
 
 def _by_annotations(tool: Tool) -> tuple[Effect, str]:

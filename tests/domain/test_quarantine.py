@@ -1,9 +1,11 @@
 """What of a tool has changed since it was accepted (HIL-5)."""
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pml.domain.quarantine import changed_meanwhile, quarantine_of
 from pml.domain.tools import Tool, changes_of
 
 OBJECTS = st.dictionaries(st.sampled_from("abc"), st.integers(0, 2), max_size=2)
@@ -39,3 +41,29 @@ def test_being_quarantined_does_not_change_the_hash() -> None:
     tool = Tool(server="files", name="read")
     held = msgspec.structs.replace(tool, changed=("description",))
     assert held.schema_hash() == tool.schema_hash()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (("description",), "its description changed"),
+        (("description", "input schema"), "its description and input schema changed"),
+        (("description", "output schema", "annotations"), "description, output schema and anno"),
+    ],
+)
+def test_a_quarantined_tool_says_what_changed_and_how_to_accept_it(
+    changed: tuple[str, ...], said: str
+) -> None:
+    """HIL-5."""
+    reason = quarantine_of(Tool(server="git", name="log", changed=changed))
+    assert reason is not None
+    assert said in reason
+    assert "pml tools accept git:log" in reason
+    assert quarantine_of(Tool(server="git", name="log")) is None
+
+
+def test_a_tool_that_changed_under_a_run_says_what() -> None:
+    """HIL-5: the server may be updated while a run waits."""
+    before = Tool(server="git", name="log", description="Logs.")
+    message = changed_meanwhile(before, Tool(server="git", name="log", description="Sends."))
+    assert "its description changed since this run" in message

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from pml.domain.permissions import ApprovalMode, Effect, Scope
 from pml.domain.tools import Tool, matches
 from pml.errors import ConfigError
-from pml.runtime.permissions import (
-    Permissions,
-    changed_meanwhile,
-    load_permissions,
-    quarantine_of,
-)
+from pml.runtime.permissions import Permissions, load_permissions
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "permissions-yaml.md"
 
@@ -232,29 +227,3 @@ def test_what_approvals_cannot_be_is_an_error_with_its_line(
     with pytest.raises(ConfigError, match=complaint) as caught:
         load(tmp_path, f"version: 1\napprovals: {approvals}")
     assert caught.value.line == 2
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        (("description",), "its description changed"),
-        (("description", "input schema"), "its description and input schema changed"),
-        (("description", "output schema", "annotations"), "description, output schema and anno"),
-    ],
-)
-def test_a_quarantined_tool_says_what_changed_and_how_to_accept_it(
-    changed: tuple[str, ...], said: str
-) -> None:
-    """HIL-5."""
-    reason = quarantine_of(Tool(server="git", name="log", changed=changed))
-    assert reason is not None
-    assert said in reason
-    assert "pml tools accept git:log" in reason
-    assert quarantine_of(Tool(server="git", name="log")) is None
-
-
-def test_a_tool_that_changed_under_a_run_says_what() -> None:
-    """HIL-5: the server may be updated while a run waits."""
-    before = Tool(server="git", name="log", description="Logs.")
-    message = changed_meanwhile(before, Tool(server="git", name="log", description="Sends."))
-    assert "its description changed since this run" in message

@@ -6,7 +6,6 @@ Reference with examples: docs/reference/mcp-json.md.
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ from urllib.parse import urlsplit
 
 from pml.domain.capability import CAPABILITY_SERVER
 from pml.domain.record import Record
-from pml.domain.structure import SITE_MARK
 from pml.domain.tools import matches
 from pml.runtime.config_text import ConfigText, read_json
+from pml.runtime.upstream.names import collisions, name_fault
 
 _REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{[^}]*\}?")
 _STDIO_KEYS = frozenset({"command", "args", "env", "cwd"})
@@ -86,20 +85,11 @@ def load_servers(path: Path, env: Mapping[str, str]) -> tuple[ServerConfig, ...]
     if len(found) != 1:
         text.fail('expected one object "mcpServers" (or "servers", as VS Code has it)')
     section = text.mapping(top[found[0]], found[0])
+    for name, others in collisions((CAPABILITY_SERVER, *section)).items():
+        if name in section:
+            message = f"the name looks like {others[0]!a}: servers need names that differ"
+            text.fail(message, found[0], name)
     return tuple(_Section(text, (found[0], name), env).read(section[name]) for name in section)
-
-
-def name_fault(name: str) -> str | None:
-    """What is wrong with the name of a server or tool, if it could mislead a reader or PML."""
-    if not name or name != name.strip():
-        return "is empty or has blanks around it"
-    if SITE_MARK in name:
-        return f"holds {SITE_MARK!r}, which PML uses to mark call sites"
-    if any(
-        unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in name
-    ):
-        return "holds control or invisible characters"
-    return None
 
 
 class _Section:

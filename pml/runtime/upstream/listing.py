@@ -7,7 +7,8 @@ import mcp_types
 from mcp import Client
 
 from pml.domain.tools import Tool
-from pml.runtime.upstream.config import name_fault
+from pml.runtime.upstream.names import collisions, name_fault
+from pml.store.printable import printable
 
 _PAGES = 200
 """A server whose listing never ends is cut off here; real ones need one page or two."""
@@ -43,18 +44,22 @@ async def list_tools(client: Client, server: str) -> Listing:
         cursor = page.next_cursor
         if not cursor or len(found) > _TOOLS:
             break
-    return _checked(server, found[:_TOOLS])
+    return checked(server, found[:_TOOLS])
 
 
-def _checked(server: str, found: list[mcp_types.Tool]) -> Listing:
+def checked(server: str, found: list[mcp_types.Tool]) -> Listing:
+    """The tools whose names mislead nobody (HIL-5); of those that look alike none is offered."""
     counts = Counter(tool.name for tool in found)
+    alike = collisions(name for name in counts if name_fault(name) is None)
     tools, refused = [], []
     for tool in found:
         fault = name_fault(tool.name)
         if counts[tool.name] > 1:
             fault = f"is listed {counts[tool.name]} times"
+        elif others := alike.get(tool.name):
+            fault = f"looks like {', '.join(map(ascii, others))}: it could be taken for another"
         if fault:
-            refused.append(f"{tool.name!r} {fault}")
+            refused.append(f"{tool.name!a} {fault}")
         else:
             tools.append(_record(server, tool))
     return Listing(tuple(tools), tuple(dict.fromkeys(refused)))
@@ -65,7 +70,7 @@ def _record(server: str, tool: mcp_types.Tool) -> Tool:
     return Tool(
         server=server,
         name=tool.name,
-        description=tool.description or "",
+        description=printable(tool.description or ""),  # as stored, or its hash would differ
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
         annotations=(

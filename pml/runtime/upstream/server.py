@@ -91,6 +91,11 @@ class Server:
             # The server did not act on it, so this is still the first request to reach the tool.
             return await (await self.connection()).call(tool, arguments)
 
+    def described(self, tool: str) -> Tool | None:
+        """See `Upstreams.described`."""
+        live = self._latest if self._latest is not None and not self._latest.lost else None
+        return None if live is None else live.listing.find(tool)
+
     async def close(self) -> None:
         """End the session or the attempt to open one; no new one is opened after."""
         self._closed = True

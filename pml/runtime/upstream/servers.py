@@ -119,6 +119,14 @@ class Upstreams:
         """
         return (await self._find(server).connection()).listing.tools
 
+    def described(self, tool_id: str) -> Tool | None:
+        """The tool as its server describes it on the present connection.
+
+        None where there is no connection at the moment, and for a tool that is not listed.
+        """
+        server, _, tool = tool_id.partition(":")
+        return self._servers[server].described(tool) if server in self._servers else None
+
     def status(self) -> tuple[ServerStatus, ...]:
         """How all servers stand, in file order."""
         return tuple(server.status() for server in self._servers.values())
