@@ -12,6 +12,7 @@ from pml.cli.terminal import note, result, result_json, width
 
 if TYPE_CHECKING:
     from pml.domain.capability import Capability
+    from pml.domain.dag import ExplicitDag
     from pml.domain.plan import Plan
     from pml.domain.program import Diagnostic, Program
     from pml.domain.response import ExecuteRequest, ExecuteResponse
@@ -185,16 +186,15 @@ def _json_object(text: str) -> dict[str, Any]:
         raise typer.BadParameter(message) from exc
 
 
-def _read_dag(path: Path) -> Any:  # noqa: ANN401  # ExplicitDag, whose import waits until here
+def _read_dag(path: Path) -> "ExplicitDag":
     import msgspec
 
-    from pml.domain.dag import ExplicitDag
-    from pml.domain.record import decode
-    from pml.errors import ConfigError
+    from pml.domain.dag import read_dag
+    from pml.errors import ConfigError, RequestError
 
     try:
-        return decode(ExplicitDag, read_source(path))
-    except msgspec.DecodeError as exc:
+        return read_dag(msgspec.json.decode(read_source(path)))
+    except (msgspec.DecodeError, RequestError) as exc:
         raise ConfigError(str(path), f"expected an explicit DAG: {exc}") from exc
     except RecursionError as exc:
         raise ConfigError(str(path), "expected an explicit DAG: nested too deeply") from exc

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from pml.analysis.analyse import Reading, read, understand
-from pml.analysis.dag import compile_dag
+from pml.analysis.dag import CompiledDag, compile_dag
 from pml.analysis.kept import new_capability
 from pml.analysis.parameters import Bound, bind
 from pml.analysis.plan import plan_of
@@ -26,6 +26,7 @@ from pml.domain.capability import (
     Literals,
     NewCapability,
 )
+from pml.domain.dag import ExplicitDag
 from pml.domain.json_text import flaw
 from pml.domain.limits import Limits
 from pml.domain.permissions import Permission
@@ -109,21 +110,25 @@ async def prepare(
         StoreError: the database is lost.
     """
     try:
-        source = request.code if request.dag is None else compile_dag(request.dag)
+        compiled = None
+        if request.dag is not None:
+            compiled = await asyncio.to_thread(compile_dag, request.dag)
     except DagError as exc:
         return _refusal("bad_dag", str(exc))
+    source = request.code if compiled is None else compiled.source
     assert source is not None
     found = await examine(source, library=library, limits=limits)
     program = found.program
     if found.unavailable:
         return _refusal("server_unavailable", "; ".join(found.unavailable.values()))
+    known = _of_tasks(program.diagnostics, compiled)
     if program.errors:
-        return _refused_by(program.diagnostics)
+        return _refused_by(known)
     depth = 1 + max((each.depth for each in found.by_name.values()), default=-1)
     if depth > limits.capability_depth:
         return _refusal("too_deep", _too_deep(found.by_name, limits))
     arguments, unbound = bind(program, request.args)
-    diagnostics = (*program.diagnostics, *unbound)
+    diagnostics = (*known, *_of_tasks(unbound, compiled))
     if any(d.severity is Severity.ERROR for d in unbound):
         return _refused_by(diagnostics)
     source_kind = CapabilitySource.CODE if request.dag is None else CapabilitySource.DAG
@@ -274,6 +279,19 @@ async def examine(source: str, *, library: Library, limits: Limits) -> Examined:
     )
 
 
+def _of_tasks(
+    diagnostics: tuple[Diagnostic, ...], compiled: CompiledDag | None
+) -> tuple[Diagnostic, ...]:
+    """The diagnostics as who sent tasks instead of code understands them: each names its task."""
+    if compiled is None:
+        return diagnostics
+    named = [(compiled.place(each.line), each) for each in diagnostics]
+    return tuple(
+        msgspec.structs.replace(each, message=f"{task}: {each.message}") if task else each
+        for task, each in named
+    )
+
+
 def _refused_by(diagnostics: tuple[Diagnostic, ...]) -> Refusal:
     """The first error speaks; all of them come with the answer."""
     first = next(d for d in diagnostics if d.severity is Severity.ERROR)
@@ -295,6 +313,8 @@ def problem_of(request: ExecuteRequest, limits: Limits) -> str | None:
         return "expected at most one of code and dag"
     if not 0 < request.timeout_ms <= limits.max_timeout_ms:
         return f"timeout: expected 1 to {limits.max_timeout_ms} ms, got {request.timeout_ms}"
+    if request.dag is not None and (problem := _problem_of_dag(request.dag, limits)):
+        return problem
     return _problem_of_args(request.args, limits)
 
 
@@ -310,19 +330,26 @@ def problem_of_intent(intent: str, limits: Limits) -> str | None:
 
 
 def _problem_of_args(args: Mapping[str, Any], limits: Limits) -> str | None:
+    hint = "pass a path or an id instead of the data"
+    return _problem_of_json("args", args, limits.arguments_bytes, hint, limits)
+
+
+def _problem_of_dag(dag: ExplicitDag, limits: Limits) -> str | None:
+    hint = "split the workflow, or let tools read the data"
+    return _problem_of_json("dag", dag, limits.source_bytes, hint, limits)
+
+
+def _problem_of_json(name: str, value: object, limit: int, hint: str, limits: Limits) -> str | None:
     try:
-        text = encode(args)
+        text = encode(value)
     except (TypeError, ValueError, OverflowError) as exc:
-        return f"args: expected JSON: {exc}"
+        return f"{name}: expected JSON: {exc}"
     except RecursionError:
-        return f"args: nested deeper than {limits.nesting} levels"
-    if len(text) > limits.arguments_bytes:
-        return (
-            f"args: {len(text)} bytes, the limit is {limits.arguments_bytes}: "
-            "pass a path or an id instead of the data"
-        )
+        return f"{name}: nested deeper than {limits.nesting} levels"
+    if len(text) > limit:
+        return f"{name}: {len(text)} bytes, the limit is {limit}: {hint}"
     reason = flaw(text.decode(), limits)
-    return None if reason is None else f"args: the value {reason}"
+    return None if reason is None else f"{name}: the value {reason}"
 
 
 def _is_unicode(text: str) -> bool:
