@@ -27,7 +27,7 @@ def strings(value: Any) -> Iterator[str]:  # noqa: ANN401  # JSON
         if isinstance(one, str):
             yield one
         elif isinstance(one, Mapping):
-            pending += reversed(one.values())
+            pending += reversed(list(one.values()))
         elif isinstance(one, list | tuple):
             pending += reversed(one)
 

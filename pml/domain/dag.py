@@ -115,14 +115,14 @@ def _task(task: Any, at: str) -> dict[str, Any]:  # noqa: ANN401  # JSON
         raise _wrong(at, f"expected an object with id and tool, got {_kind(task)}")
     plain: dict[str, Any] = {}
     for key, value in task.items():
-        name = _SPELLINGS.get(key, key)
+        field, name = f"{at}.{key}", str(_SPELLINGS.get(key, key))
         if name in _NO_MEANING or value is None:
             continue
         if name not in _FIELDS:
             hint = did_you_mean(name, _FIELDS) or f"; expected only {', '.join(_FIELDS)}"
-            raise _wrong(f"{at}.{key}", f"no such field{hint}")
+            raise _wrong(field, f"no such field{hint}")
         if name in plain:
-            raise _wrong(f"{at}.{key}", f"means the same as {name}: give one of them")
+            raise _wrong(field, f"means the same as {name}: give one of them")
         plain[name] = value
     if plain.get("type") == TaskType.CODE_EXECUTION:
         plain.pop("tool", None)  # the first form of tasks had one always
