@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from pml.domain.limits import Limits
-from pml.domain.secret_rules import MASK, redact_text, sensitive_key
+from pml.domain.secret_rules import MASK, identifying_key, redact_text, sensitive_key
 
 __all__ = ["for_trace", "preview", "redact", "redact_text"]
 
@@ -24,11 +24,12 @@ _LOOKAHEAD_CHARS = 4_096
 def redact(value: Any) -> Any:  # noqa: ANN401  # any value in, JSON out
     """``value`` as JSON with every secret replaced by ``[REDACTED]``.
 
-    What stands under a sensitive key is replaced whole, apart from null, true and false.
+    What stands under a sensitive key is replaced whole, apart from null, true and false; under
+    one that says that it names something, such as ``fileId``, looking random makes no secret.
     Dates become ISO texts, large integers, NaN and infinities text, bytes base64; what
     refers to itself or is nested deeper than 100 is cut.  Idempotent.
     """
-    return _redact(value, frozenset())
+    return _redact(value, frozenset(), opaque=True)
 
 
 def for_trace(value: Any, limits: Limits) -> Any:  # noqa: ANN401  # any value in, JSON out
@@ -57,18 +58,23 @@ def preview(value: Any, chars: int) -> str:  # noqa: ANN401  # any value in
     return text if len(text) <= chars else text[: max(0, chars - 1)] + "…"[:chars]
 
 
-def _redact(value: Any, above: frozenset[int]) -> Any:  # noqa: ANN401, PLR0911  # one per type
+def _redact(  # noqa: PLR0911  # one per type
+    value: Any,  # noqa: ANN401
+    above: frozenset[int],
+    *,
+    opaque: bool,
+) -> Any:  # noqa: ANN401
     match value:
         case None | bool():
             return value
         case str():
-            return redact_text(_encodable(value))
+            return redact_text(_encodable(value), opaque=opaque)
         case int():
             return value if -_EXACT_INT <= value <= _EXACT_INT else str(value)
         case float():
             return value if math.isfinite(value) else str(value)
         case dict() | list() | tuple() | set() | frozenset():
-            return _redact_container(value, above)
+            return _redact_container(value, above, opaque=opaque)
         case dt.datetime() | dt.date() | dt.time():
             return value.isoformat()
         case bytes() | bytearray():
@@ -77,14 +83,14 @@ def _redact(value: Any, above: frozenset[int]) -> Any:  # noqa: ANN401, PLR0911 
             return f"[{type(value).__name__}]"
 
 
-def _redact_container(value: Any, above: frozenset[int]) -> Any:  # noqa: ANN401
+def _redact_container(value: Any, above: frozenset[int], *, opaque: bool) -> Any:  # noqa: ANN401
     if id(value) in above:
         return "[CIRCULAR]"
     if len(above) >= _MAX_DEPTH:
         return "[TOO DEEP]"
     inside = above | {id(value)}
     if not isinstance(value, dict):
-        return [_redact(item, inside) for item in value]
+        return [_redact(item, inside, opaque=opaque) for item in value]
     result: dict[str, Any] = {}
     for key, item in value.items():
         name = text = redact_text(_encodable(str(key)))
@@ -93,7 +99,8 @@ def _redact_container(value: Any, above: frozenset[int]) -> Any:  # noqa: ANN401
             number += 1
             name = f"{text}#{number}"
         secret = sensitive_key(str(key)) and not (item is None or isinstance(item, bool))
-        result[name] = MASK if secret else _redact(item, inside)
+        names_it = identifying_key(str(key))
+        result[name] = MASK if secret else _redact(item, inside, opaque=opaque and not names_it)
     return result
 
 

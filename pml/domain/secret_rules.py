@@ -1,53 +1,38 @@
 """How secrets look in text and how their keys are named (ST-5).
 
-Three nets, each linear in the text: known token formats, assignments to a sensitive name,
-and opaque strings of high entropy.  Every pattern starts at a boundary and is possessive,
-so no text makes one backtrack; a pattern is tried only where a literal of it occurs.
+Three nets, each linear in the text: known token formats (`pml.domain.token_formats`),
+assignments to a sensitive name, and opaque strings of high entropy.  Every pattern starts at a
+boundary and is possessive, so no text makes one backtrack.
 
 The entropy net takes 32 to 200 characters that mix lower case, upper case and digits as
 random keys do.  Git hashes and UUIDs (one case only), paths and identifiers (words), and
-long data such as base64 images (over 200) pass.
+long data such as base64 images (over 200) pass; so do ids that look random and are not secret,
+where their format or the key over them says what they are.
 """
 
 import math
 import re
 from collections import Counter
 
+from pml.domain.token_formats import tokens_in
+
 MASK = "[REDACTED]"
 
-_START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
-"""A token begins where no word goes on; ``\\n`` in escaped text is no part of a word."""
-_FORMATS: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("GitHub", ("gh", "github_pat_"), r"(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{20,}+"),
-    ("GitLab", ("gl",), r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|oas)-[A-Za-z0-9_.-]{16,}+"),
-    ("AWS key id", ("AKIA", "ASIA", "ABIA", "ACCA"), r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16,}+"),
-    ("Google", ("AIza", "ya29.", "GOCSPX-"), r"(?:AIza|ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}+"),
-    ("Slack", ("xox", "xapp-"), r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}+"),
-    ("sk-", ("sk-",), r"sk-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}+"),
-    ("Stripe", ("_live_", "_test_"), r"[srp]k_(?:live|test)_[A-Za-z0-9]{10,}+"),
-    ("JWT", ("eyJ",), r"eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)*+"),
-    (
-        "registries and clouds",
-        ("npm_", "pypi-", "hf_", "dop_v1_", "dapi", "hvs.", "dckr_pat_", "gsk_", "lin_api_"),
-        r"(?:npm_|pypi-|hf_|dop_v1_|dapi|hvs\.|dckr_pat_|gsk_|lin_api_)[A-Za-z0-9_-]{24,}+",
-    ),
-    ("webhooks", ("whsec_", "shp"), r"(?:whsec_|shp(?:at|ss|ca|pa)_)[A-Za-z0-9]{16,}+"),
-    ("SendGrid", ("SG.",), r"SG\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+"),
-    ("Slack webhook", ("hooks.slack.com/",), r"hooks\.slack\.com/services/[A-Za-z0-9/_-]{10,}+"),
-    ("age", ("AGE-SECRET-KEY-",), r"AGE-SECRET-KEY-1[A-Z0-9]{50,}+"),
-    ("Telegram", (":AA",), r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}+"),
-)
-_TOKENS = tuple((hints, re.compile(_START + pattern)) for _, hints, pattern in _FORMATS)
 _PEM = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:[A-Za-z0-9+/=\s\\:,]|-(?!-))*+(?:-----END [A-Z0-9 ]{0,60}+-----)?+"
 )
 """A key that was cut off counts too, so the end is optional."""
+_PUTTY = re.compile(r"(Private-Lines: ?[0-9]{1,4}(?:\\[rn]|\s)++)[A-Za-z0-9+/=\s\\]{16,}+")
 
 _URL_PASSWORD = re.compile(r"(://[^\s/@:\"'\[]{0,200}+:)[^\s/@\"']{1,500}+(?=@)")
 _HEADER = re.compile(
     r"(authorization[\"']?\s{0,3}+[:=]\s{0,3}+[\"']?(?:basic|bearer|token|apikey|digest)?+\s{0,3}+)"
     r"(?!\s)[^\s\"',;\[][^\"'\r\n]{3,}+",
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(
+    r"(\bcookie[\"']?\s{0,3}+[:=]\s{0,3}+[\"']?)[A-Za-z0-9_.-]{1,80}+=[^\"'\r\n\\\[]{4,}+",
     re.IGNORECASE,
 )
 _BEARER = re.compile(
@@ -82,8 +67,17 @@ _SEPARATOR = re.compile(r"[:=]")
 
 _RUN = re.compile(r"[A-Za-z0-9+/_=-]{32,}+")
 _OPAQUE_CHARS = range(32, 201)
-_DIGESTS = ("sha1-", "sha256-", "sha384-", "sha512-")
-"""Integrity fields of lock files begin so."""
+_HARMLESS = re.compile(
+    r"sha(?:1|256|384|512)-"  # integrity fields of lock files
+    r"|1(?:[A-Za-z0-9_-]{32}|[A-Za-z0-9_-]{43})$"  # files and folders of Google Drive
+    r"|AAMk[A-Za-z0-9_=-]+$"  # messages and events of Outlook
+    r"|Qm[A-Za-z0-9]{44}$"  # content of IPFS
+    r"|iVBORw0KGg|R0lGODlh|/9j/|UklGR|JVBERi0|UEsDB|PHN2Zy"  # PNG, GIF, JPEG, WebP, PDF, ZIP, SVG
+)
+"""What looks random and is no secret by its format.  A secret of 33 or 44 characters that begins
+with 1 slips through here, which is one in 62 of those lengths."""
+_DATA = ";base64,"
+"""Before what a data URL holds."""
 _AWS_SECRET_CHARS = 40
 _MIN_BITS = 4.2
 """Per character; 32 random letters and digits have about 4.7, identifiers 3.5 to 4.1."""
@@ -104,16 +98,33 @@ _HARMLESS_TOKENS = frozenset(
     ("cancellation", "continuation", "delta", "next", "page", "progress", "resume", "sync")
 )
 """Words that make the ``token`` after them a place in a listing and no secret."""
+_IDENTIFYING = frozenset(
+    {
+        "id",
+        "ids",
+        "etag",
+        "etags",
+        "hash",
+        "hashes",
+        "digest",
+        "checksum",
+        "fingerprint",
+        "integrity",
+    }
+    | {"sha", "sha1", "sha256", "sha512", "md5", "cursor", "revision"}
+)
+_SECRET_IDS = frozenset({"session", "sess", "sid", "secret", "password", "token", "auth", "cookie"})
+"""Before ``id`` they make it what a session is taken over with; before ``hash``, one to break."""
 _DECORATION = frozenset({"b64", "base64", "hash", "header", "plain", "raw", "text", "value"})
 
 
-def redact_text(text: str) -> str:
+def redact_text(text: str, *, opaque: bool = True) -> str:
     """``text`` with every secret that the rules find replaced by ``[REDACTED]``.
 
-    Idempotent.  Linear in the length of the text.
+    Without ``opaque`` the entropy net is left out.  Idempotent.  Linear in the length of the text.
     """
     for _ in range(_PASSES):
-        redacted = _pass(text)
+        redacted = _pass(text, opaque=opaque)
         if redacted == text:
             break
         text = redacted
@@ -125,10 +136,9 @@ def known_token(text: str) -> int | None:
 
     Names are made of words and tokens are not, so one without a digit has only capitals.
     """
-    for hints, pattern in _TOKENS:
-        for match in pattern.finditer(text) if any(hint in text for hint in hints) else ():
-            if match[0].isupper() or any(char.isdigit() for char in match[0]):
-                return match.start()
+    for match in tokens_in(text):
+        if match[0].isupper() or any(char.isdigit() for char in match[0]):
+            return match.start()
     return None
 
 
@@ -151,22 +161,45 @@ def sensitive_key(key: str) -> bool:
     return words[-1] in _SENSITIVE
 
 
-def _pass(text: str) -> str:
-    for hints, pattern in _TOKENS:
-        if any(hint in text for hint in hints):
-            text = pattern.sub(MASK, text)
+def identifying_key(key: str) -> bool:
+    """Whether what stands under ``key`` names something, by what the key says: no secret.
+
+    The last word decides, as in ``fileId``, ``etag``, ``next_page_token``; a session's id is one.
+    """
+    words = [word.lower() for word in _WORD.findall(key[:200])]
+    before = words[-2] if len(words) > 1 else ""
+    if not words or before in _SECRET_IDS:
+        return False
+    return words[-1] in _IDENTIFYING or (words[-1] == "token" and before in _HARMLESS_TOKENS)
+
+
+def _pass(text: str, *, opaque: bool) -> str:
+    text = _without_tokens(text)
     if "PRIVATE KEY" in text:
         text = _PEM.sub(MASK, text)
+    if "Private-Lines" in text:
+        text = _PUTTY.sub(rf"\1{MASK}", text)
     if "://" in text:
         text = _URL_PASSWORD.sub(rf"\1{MASK}", text)
     lower = text.lower()
     if "authorization" in lower:
         text = _HEADER.sub(rf"\1{MASK}", text)
+    if "cookie" in lower:
+        text = _COOKIE.sub(rf"\1{MASK}", text)
     if "bearer" in lower or "basic" in lower:
         text = _BEARER.sub(rf"\1{MASK}", text)
     if any(hint in lower for hint in _ASSIGNED_HINTS):
         text = _ASSIGNED.sub(_mask_value, text)
-    return _RUN.sub(_mask_opaque, text)
+    return _RUN.sub(_mask_opaque, text) if opaque else text
+
+
+def _without_tokens(text: str) -> str:
+    parts: list[str] = []
+    done = 0
+    for match in tokens_in(text):
+        parts += text[done : match.start()], MASK
+        done = match.end()
+    return "".join([*parts, text[done:]]) if parts else text
 
 
 def _mask_value(match: re.Match[str]) -> str:
@@ -182,7 +215,9 @@ def _mask_value(match: re.Match[str]) -> str:
 
 def _mask_opaque(match: re.Match[str]) -> str:
     run = match[0]
-    if len(run) not in _OPAQUE_CHARS or run.startswith(_DIGESTS) or not _has_all_kinds(run):
+    if len(run) not in _OPAQUE_CHARS or not _has_all_kinds(run) or _HARMLESS.match(run):
+        return run
+    if match.string.startswith(_DATA, match.start() - len(_DATA)):
         return run
     if len(run) == _AWS_SECRET_CHARS and run[0] != "/" and _is_random(run):
         return MASK  # may hold slashes
@@ -190,7 +225,12 @@ def _mask_opaque(match: re.Match[str]) -> str:
 
 
 def _is_opaque(text: str) -> bool:
-    return len(text) in _OPAQUE_CHARS and _has_all_kinds(text) and _is_random(text)
+    return (
+        len(text) in _OPAQUE_CHARS
+        and _has_all_kinds(text)
+        and not _HARMLESS.match(text)
+        and _is_random(text)
+    )
 
 
 def _has_all_kinds(text: str) -> bool:
