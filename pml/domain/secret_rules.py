@@ -13,8 +13,9 @@ where their format or the key over them says what they are.
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 
-from pml.domain.token_formats import tokens_in
+from pml.domain.token_formats import SHORTEST_TOKEN, tokens_in
 
 MASK = "[REDACTED]"
 
@@ -87,6 +88,8 @@ _KINDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[+/_=-]+")
 _PASSES = 4
 """A replacement can open a boundary for another pattern; two passes settle what people write."""
 
+_KEYS = 10_000
+"""So many are remembered: rows have the same ones."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SENSITIVE = frozenset(
     {"apikey", "auth", "authorization", "cookie", "cookies", "credential", "credentials", "jwt"}
@@ -123,6 +126,8 @@ def redact_text(text: str, *, opaque: bool = True) -> str:
 
     Without ``opaque`` the entropy net is left out.  Idempotent.  Linear in the length of the text.
     """
+    if len(text) < SHORTEST_TOKEN and ":" not in text and "=" not in text:
+        return text
     for _ in range(_PASSES):
         redacted = _pass(text, opaque=opaque)
         if redacted == text:
@@ -142,6 +147,7 @@ def known_token(text: str) -> int | None:
     return None
 
 
+@lru_cache(maxsize=_KEYS)
 def sensitive_key(key: str) -> bool:
     """Whether what stands under ``key`` is secret by its name.
 
@@ -161,6 +167,7 @@ def sensitive_key(key: str) -> bool:
     return words[-1] in _SENSITIVE
 
 
+@lru_cache(maxsize=_KEYS)
 def identifying_key(key: str) -> bool:
     """Whether what stands under ``key`` names something, by what the key says: no secret.
 

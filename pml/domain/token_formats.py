@@ -187,8 +187,10 @@ _SHAPED = (
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
 """A token begins where no word goes on; ``\\n`` in escaped text is no part of a word."""
 _TOKEN = re.compile(_START + "(?:" + "|".join([*(f.pattern for f in FORMATS), *_SHAPED]) + ")")
-_RUN = re.compile(r"[A-Za-z0-9_.:~/+=@\\-]{15,}+")
-"""What tokens consist of; the shortest has 15 characters, and words are shorter."""
+SHORTEST_TOKEN = 15
+"""Characters; most words have fewer."""
+_RUN = re.compile(rf"[A-Za-z0-9_.:~/+=@\\-]{{{SHORTEST_TOKEN},}}+")
+"""What tokens consist of."""
 
 
 def tokens_in(text: str) -> Iterator[re.Match[str]]:

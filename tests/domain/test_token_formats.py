@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from pml.domain.sanitising import redact_text
 from pml.domain.secret_rules import known_token
-from pml.domain.token_formats import FORMATS, TokenFormat, tokens_in
+from pml.domain.token_formats import FORMATS, SHORTEST_TOKEN, TokenFormat, tokens_in
 from tests.domain.token_makers import matching, token_of
 
 DETECTORS: tuple[RegexBasedDetector, ...] = (
@@ -105,3 +105,4 @@ def test_every_prefix_is_known_once() -> None:
     prefixes = [prefix for each in FORMATS for prefix in each.prefixes]
     assert len(prefixes) == len(set(prefixes))
     assert len(prefixes) >= 140
+    assert SHORTEST_TOKEN <= min(each.chars + min(map(len, each.prefixes)) for each in FORMATS)
