@@ -24,7 +24,7 @@ _CHOOSING = frozenset({"&&", "||", "??"})
 _NOT_VALUES = frozenset({"instanceof", "in", ","})
 _IDENTITY = frozenset({"===", "!==", "==", "!="})
 _PATTERNS = frozenset({"object_pattern", "array_pattern"})
-_HOLDING = frozenset({"object", "array", "pair"})
+_AROUND = frozenset({"object", "array", "pair", "parenthesized_expression"})
 _BYTES = 60
 """Longer expressions are not repeated in a message."""
 
@@ -85,8 +85,10 @@ class Misuses:
         return "..." if "\n" in text else text
 
     def _of_callback(self, call: Syntax) -> Iterator[Misuse]:
+        if call in self._calls.by_node:
+            return
         method = method_of(self._source, call)
-        if method in self._own_methods or call in self._calls.by_node:
+        if method in self._own_methods:
             return
         if method in _BELIEVING and self._promises.async_callback(call):
             yield Misuse(
@@ -184,7 +186,7 @@ class Misuses:
         """Whether a value becomes JSON: as an argument of a tool, or in the program's result."""
         inside = False
         node, parent = place, place.parent
-        while parent is not None and parent.kind in {*_HOLDING, "parenthesized_expression"}:
+        while parent is not None and parent.kind in _AROUND:
             if parent.kind == "pair" and parent.get("value") is not node:
                 return False
             inside = inside or parent.kind in {"object", "array"}

@@ -3,6 +3,7 @@
 from pml.analysis.syntax import MEMBERS, Syntax
 
 _LINKS = MEMBERS | {"call_expression"}
+_IN_CHAIN = _LINKS | {"non_null_expression"}
 
 
 def is_optional(link: Syntax) -> bool:
@@ -31,7 +32,7 @@ def chain_top(link: Syntax) -> Syntax:
 def nearest_optional(link: Syntax) -> Syntax | None:
     """The outermost ``?.`` up to and with the link, in whose skip it takes part."""
     node: Syntax | None = link
-    while node is not None and node.kind in {*_LINKS, "non_null_expression"}:
+    while node is not None and node.kind in _IN_CHAIN:
         if is_optional(node):
             return node
         if node.kind == "non_null_expression":

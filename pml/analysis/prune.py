@@ -8,6 +8,8 @@ expression may throw do not make a branch a node; a ``throw`` does.
 
 from pml.analysis.graph import Graph, Point, Role, Way
 
+_KEPT = frozenset({Role.TASK, Role.FORK, Role.JOIN})
+_NOT_NEXT = frozenset({Way.BACK, Way.THROWN, Way.LATER})
 _Next = frozenset[int]
 _NONE: _Next = frozenset()
 
@@ -28,7 +30,7 @@ def kept_points(graph: Graph, end: int) -> set[int]:
 
 
 def _in_any_case(point: Point) -> bool:
-    return point.role in {Role.TASK, Role.FORK, Role.JOIN} or point.guards
+    return point.role in _KEPT or point.guards
 
 
 def _keep(graph: Graph, number: int, kept: set[int]) -> None:
@@ -48,7 +50,7 @@ def _keep_differing(graph: Graph, end: int, kept: set[int]) -> None:
         ways = [
             frozenset({a.target}) if a.target in kept else following.get(a.target, _NONE)
             for a in graph.arrows[number]
-            if a.way not in {Way.BACK, Way.THROWN, Way.LATER}
+            if a.way not in _NOT_NEXT
         ]
         if number == end or not graph.arrows[number]:  # here something ends
             ways.append(frozenset({end}))

@@ -232,6 +232,8 @@ class Source:
             if do > LEAF:
                 if do is PLACE:
                     parent.mark = node.start_byte
+                elif do is COMMA:
+                    parent.commas += 1
                 elif do is not DROP:
                     self._note(do, kind, node, parent)
             elif parent.kind not in suffixed or not parent.children:
@@ -272,10 +274,8 @@ class Source:
         return root
 
     def _note(self, do: int, kind: str, node: Node, parent: Syntax) -> None:
-        """What is no node of its own."""
-        if do is COMMA:
-            parent.commas += 1
-        elif do is TOKEN:
+        """What is no node of its own and more than counted."""
+        if do is TOKEN:
             if parent in self._operators:
                 self._operators[parent].append(kind)
             elif parent.kind != "ERROR":  # which may hold any number of them, and is not looked at
