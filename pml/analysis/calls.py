@@ -16,7 +16,8 @@ from pml.analysis.constants import Constants
 from pml.analysis.follow import Fact, Follow
 from pml.analysis.functions import Functions, arguments_of
 from pml.analysis.globals import CAPABILITIES, MCP
-from pml.analysis.handles import CALLABLE, Handle, Handles, Kind
+from pml.analysis.handle import CALLABLE, Handle, Kind
+from pml.analysis.handles import Handles
 from pml.analysis.scope import Binding, Path, Scopes
 from pml.analysis.syntax import Source, Syntax, bare, wrapped
 from pml.domain.structure import ANY_TOOL

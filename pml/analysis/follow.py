@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from pml.analysis.constants import has_accessors
 from pml.analysis.functions import Functions
-from pml.analysis.handles import Handle, Handles
+from pml.analysis.handle import Handle
+from pml.analysis.handles import Handles
 from pml.analysis.literals import key_name
 from pml.analysis.scope import Into, Path, Scopes, Step, parameters, pattern_names
 from pml.analysis.syntax import FUNCTIONS, Source, Syntax, wrapped

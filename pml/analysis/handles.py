@@ -6,84 +6,14 @@ helpers return.  Whoever follows a value forwards (`pml.analysis.calls`) goes on
 agrees, so that no way around goes unnoticed.
 """
 
-from collections.abc import Iterable
-from typing import Final
 from weakref import proxy
-
-from msgspec import Struct
 
 from pml.analysis.constants import TAKING_ELEMENTS, Constants, takes_rest
 from pml.analysis.functions import Functions, arguments_of, method_of
-from pml.analysis.globals import CAPABILITIES, MCP
-from pml.analysis.kinds import Identified
+from pml.analysis.handle import ABSENT, CALLABLE, ROOTS, Found, Handle, along, merged
 from pml.analysis.scope import Binding, Into, Path, Scopes, Step, parameters
 from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, function_of, wrapped
-from pml.domain.capability import CAPABILITY_SERVER
-from pml.domain.structure import ANY_TOOL
 
-
-class Kind(Identified):
-    """What a handle is good for; a step into the first three leads to the next."""
-
-    ROOT = "mcp"
-    SERVER = "a server"
-    TOOL = "a tool"
-    CAPABILITIES = "capabilities"
-    CAPABILITY = "a capability"
-
-
-_NEXT = {
-    Kind.ROOT: Kind.SERVER,
-    Kind.SERVER: Kind.TOOL,
-    Kind.CAPABILITIES: Kind.CAPABILITY,
-}
-CALLABLE = frozenset({Kind.TOOL, Kind.CAPABILITY})
-
-
-class Handle(Struct, frozen=True):
-    """What an expression stands for on the way from ``mcp`` to a tool; None is unknown."""
-
-    kind: Kind
-    server: str | None = None
-    name: str | None = None
-    certain: bool = True
-    """False where the value may also be something else than a handle."""
-
-    def step(self, key: Step | None) -> "Handle | None":
-        """What a property of the handle stands for."""
-        if key is Into.REST:
-            return self
-        kind = _NEXT.get(self.kind)
-        if kind is None:
-            return None
-        text = key if isinstance(key, str) else None
-        if kind is Kind.SERVER:
-            kind = Kind.CAPABILITIES if text == CAPABILITY_SERVER else kind
-            return Handle(kind, server=text, certain=self.certain)
-        return Handle(kind, server=self.server, name=text, certain=self.certain)
-
-    @property
-    def tool(self) -> str:
-        """``server:tool``, ``capabilities:name``, or ``*``."""
-        return (
-            ANY_TOOL if self.server is None or self.name is None else f"{self.server}:{self.name}"
-        )
-
-
-class Absent:
-    """The type of `ABSENT`."""
-
-
-ABSENT: Final = Absent()
-"""Null, undefined or whatever else is falsy: never a handle, and of no use as one."""
-Found = Handle | Absent | None
-"""None is a value that may be anything."""
-
-_ROOTS = {
-    MCP: Handle(Kind.ROOT),
-    CAPABILITIES: Handle(Kind.CAPABILITIES, server=CAPABILITY_SERVER),
-}
-_FURTHEST = (Kind.SERVER, Kind.CAPABILITIES, Kind.ROOT)
 _NAMES = frozenset({"identifier", "shorthand_property_identifier"})
 _MOST_NAMES = 500
 """Names that one answer looks at: helpers that call one another have many ways around.  What is
@@ -230,7 +160,7 @@ class Handles:
         kind = node.kind
         whole = self._remembered_whole(node) if path else None
         if whole is not None:
-            return _along(whole, path)
+            return along(whole, path)
         if kind in MEMBERS:
             return self._value(node["object"], (self.key(node), *path))
         if kind == "binary_expression":
@@ -239,7 +169,7 @@ class Handles:
             return self._returned(node, path, "async")
         if kind in {"array", "object"}:
             return self._inside(node, path) if path else None
-        return _merged([self._value(value, path) for value in _outcomes(node)])
+        return merged([self._value(value, path) for value in _outcomes(node)])
 
     def _remembered_whole(self, node: Syntax) -> Handle | None:
         """Of several servers none is known, but that a tool of one of them is called is."""
@@ -250,17 +180,17 @@ class Handles:
 
     def _chosen(self, node: Syntax, path: Path) -> Found:
         if "&&" in node.tokens:
-            return _merged([self._value(node["right"], path), ABSENT])
+            return merged([self._value(node["right"], path), ABSENT])
         if "||" not in node.tokens and "??" not in node.tokens:
             return None
-        return _merged([self._value(node["left"], path), self._value(node["right"], path)])
+        return merged([self._value(node["left"], path), self._value(node["right"], path)])
 
     def _inside(self, node: Syntax, path: Path) -> Found:
         """What lies at a path in a literal of an array or object."""
         if path[0] is Into.ELEMENT and node.kind == "array":
             if any(child.kind == "spread_element" for child in node.children):
                 return None
-            return _merged([self._value(child, path[1:]) for child in node.children])
+            return merged([self._value(child, path[1:]) for child in node.children])
         if not isinstance(path[0], str | int):
             return None
         entry = self._constants.entry(node, str(path[0]))
@@ -273,7 +203,7 @@ class Handles:
             return None
         if "*" in function.tokens:
             return None
-        return _merged([self._value(value, path) for value in self._functions.returned(function)])
+        return merged([self._value(value, path) for value in self._functions.returned(function)])
 
     # Names
 
@@ -284,7 +214,7 @@ class Handles:
         name = self._source.name(node)
         if name == "undefined":
             return ABSENT
-        return _along(_ROOTS.get(name), path)
+        return along(ROOTS.get(name), path)
 
     def _of_binding(self, binding: Binding, path: Path) -> Found:
         place = (binding, path)
@@ -315,9 +245,9 @@ class Handles:
                 always = changes or binding.kind == "parameter"
                 needed = always or not (certain and self._is_there(binding))
                 given += [self._value(definition.value, ())] if needed else []
-        found = _merged(given)
+        found = merged(given)
         if isinstance(found, Handle) or not path:
-            return _along(found, path) if isinstance(found, Handle) else found
+            return along(found, path) if isinstance(found, Handle) else found
         if not self._constants.untouched(binding):
             return None
         definition = binding.definitions[0]
@@ -385,29 +315,3 @@ def _outcomes(node: Syntax) -> list[Syntax]:
     if node.kind == "ternary_expression":
         return [node["consequence"], node["alternative"]]
     return [node["right"] if node.kind == "assignment_expression" else node.children[-1]]
-
-
-def _along(handle: Found, path: Path) -> Found:
-    for step in path:
-        handle = handle.step(step) if isinstance(handle, Handle) else None
-    return handle
-
-
-def _merged(values: Iterable[Found]) -> Found:
-    """What a value is that may be any of several.
-
-    Of several servers none has a name.  Of several tools each is known where it is chosen, so the
-    value is followed no further than there.
-    """
-    found = {value for value in values if value is not ABSENT}
-    handles = [value for value in found if isinstance(value, Handle)]
-    if len(handles) == len(found) == 1:
-        return handles[0]
-    if not handles:
-        return None if found else ABSENT
-    kinds = {handle.kind for handle in handles}
-    if kinds & CALLABLE:
-        return None
-    kind = next(kind for kind in _FURTHEST if kind in kinds)
-    certain = len(handles) == len(found) and len(kinds) == 1
-    return Handle(kind, certain=certain and all(handle.certain for handle in handles))

@@ -1,6 +1,6 @@
 """What is said of a call of no known tool or capability: what may have been meant (SA-7)."""
 
-from pml.analysis.handles import Handle, Kind
+from pml.analysis.handle import Handle, Kind
 from pml.analysis.meant import Meant
 from pml.analysis.typescript import access
 from pml.domain.capability import CAPABILITY_SERVER
