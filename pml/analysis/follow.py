@@ -10,13 +10,13 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pml.analysis.constants import has_accessors
 from pml.analysis.functions import Functions
 from pml.analysis.handle import Handle
 from pml.analysis.handles import Handles
 from pml.analysis.literals import key_name
 from pml.analysis.scope import Into, Path, Scopes, Step, parameters, pattern_names
 from pml.analysis.syntax import FUNCTIONS, Source, Syntax, wrapped
+from pml.analysis.untouched import has_accessors
 
 _ABSTRACT = frozenset({"typeof", "void", "!", "delete"})
 _IDENTITY = frozenset({"===", "!=="})

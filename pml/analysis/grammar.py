@@ -3,7 +3,7 @@
 from sys import intern
 
 import tree_sitter_typescript
-from tree_sitter import Language
+from tree_sitter import Language, Node
 
 LANGUAGE = Language(tree_sitter_typescript.language_typescript())
 
@@ -80,11 +80,11 @@ FIELDS = {
     for number in range(1, LANGUAGE.field_count + 1)
 }
 """Names of fields by their number: each the same text every time, so that it is found at once."""
-BINARY = LANGUAGE.id_for_node_kind("binary_expression", True)  # of a C function
-LONG_CHAIN = 64
+_BINARY = LANGUAGE.id_for_node_kind("binary_expression", True)  # of a C function
+_LONG_CHAIN = 64
 """Operators in a row from which on `a + b + c` is one node: it is nested to the left, so a sum
 of a thousand terms would be a thousand levels deep."""
-IN_CHAIN = frozenset("+-*/%|&^")
+_IN_CHAIN = frozenset("+-*/%|&^")
 """Operators that evaluate both sides, and group from the left."""
 OPERATIONS = frozenset(
     {"binary_expression", "unary_expression", "await_expression", "update_expression"}
@@ -94,3 +94,20 @@ TAKING = frozenset(
     {"binary_expression", "member_expression", "subscript_expression", "call_expression"}
 )
 """What makes a difference of it: it takes the whole operation in place of its last operand."""
+
+
+def chain_length(binary: Node) -> int:
+    """How many operations a long chain has that ends with this one; 1 where there is none."""
+    if binary.descendant_count < 3 * _LONG_CHAIN:
+        return 1
+    length = 0
+    node: Node | None = binary
+    while node is not None and node.kind_id == _BINARY and _is_in_chain(node):
+        node = node.child(0)
+        length += 1
+    return length if length >= _LONG_CHAIN else 1
+
+
+def _is_in_chain(node: Node) -> bool:
+    operator = node.child_by_field_name("operator")
+    return operator is not None and operator.type in _IN_CHAIN

@@ -8,11 +8,12 @@ agrees, so that no way around goes unnoticed.
 
 from weakref import proxy
 
-from pml.analysis.constants import TAKING_ELEMENTS, Constants, takes_rest
+from pml.analysis.constants import Constants
 from pml.analysis.functions import Functions, arguments_of, method_of
 from pml.analysis.handle import ABSENT, CALLABLE, ROOTS, Found, Handle, along, merged
 from pml.analysis.scope import Binding, Into, Path, Scopes, Step, parameters
 from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, function_of, wrapped
+from pml.analysis.untouched import TAKING_ELEMENTS, takes_rest
 
 _NAMES = frozenset({"identifier", "shorthand_property_identifier"})
 _MOST_NAMES = 500

@@ -16,14 +16,11 @@ from tree_sitter import Node, Parser, Tree
 from pml.analysis.escapes import unescape
 from pml.analysis.grammar import (
     ACTIONS,
-    BINARY,
     COMMA,
     DROP,
     FIELDS,
-    IN_CHAIN,
     LANGUAGE,
     LEAF,
-    LONG_CHAIN,
     LOOK,
     NOTE,
     OPERATIONS,
@@ -31,6 +28,7 @@ from pml.analysis.grammar import (
     TAKING,
     TOKEN,
     TYPE_SUFFIXED,
+    chain_length,
 )
 from pml.analysis.labels import blanked, labels_read_as_keys
 from pml.analysis.lines import Lines
@@ -294,25 +292,14 @@ class Source:
             if takes and inner is not None and inner.type in OPERATIONS:
                 self._misread.append(range(copied.end - 1, copied.end))
             return 1
-        if node is None or node.descendant_count < 3 * LONG_CHAIN:
-            return 1
-        length = 0
-        while node is not None and node.kind_id == BINARY and _is_in_chain(node):
-            node = node.child(0)
-            length += 1
-        if length < LONG_CHAIN:
-            return 1
-        self._operators[copied] = []
+        length = 1 if node is None else chain_length(node)
+        if length > 1:
+            self._operators[copied] = []
         return length
 
 
 def _in_call(types: Syntax) -> bool:
     return types.parent is not None and types.parent.kind == "call_expression"
-
-
-def _is_in_chain(node: Node) -> bool:
-    operator = node.child_by_field_name("operator")
-    return operator is not None and operator.type in IN_CHAIN
 
 
 _TRANSPARENT = frozenset(
