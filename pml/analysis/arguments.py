@@ -14,8 +14,9 @@ from pml.analysis.functions import method_of, receiver_of
 from pml.analysis.lifting import Lifts
 from pml.analysis.literals import NOT_LITERAL, key_name, literal
 from pml.analysis.origins import Tracer
+from pml.analysis.patterns import Into, Path
 from pml.analysis.phrasing import Keeping
-from pml.analysis.scope import Into, Path, Scopes
+from pml.analysis.scope import Scopes
 from pml.analysis.syntax import Source, Syntax, bare, wrapped
 from pml.analysis.taint import Taint
 from pml.analysis.traces import UNSEEN, From, Origin, Origins

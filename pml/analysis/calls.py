@@ -18,7 +18,8 @@ from pml.analysis.functions import Functions, arguments_of
 from pml.analysis.globals import CAPABILITIES, MCP
 from pml.analysis.handle import CALLABLE, Handle, Kind
 from pml.analysis.handles import Handles
-from pml.analysis.scope import Binding, Path, Scopes
+from pml.analysis.patterns import Path
+from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import Source, Syntax, bare, wrapped
 from pml.domain.structure import ANY_TOOL
 

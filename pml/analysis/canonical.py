@@ -30,7 +30,10 @@ from pml.analysis.calls import Calls, Handle, Kind
 from pml.analysis.inputs import Inputs, writes_an_input
 from pml.analysis.lifting import Lifted
 from pml.analysis.numbered import Numbered
+from pml.analysis.patterns import pattern_names
 from pml.analysis.phrasing import (
+    MAYBE_NOTHING,
+    SAME_KIND,
     STATEMENTS_WITH_BODIES,
     Keeping,
     is_body,
@@ -38,36 +41,17 @@ from pml.analysis.phrasing import (
     only_statement,
     result_of_body,
     returned,
+    said,
+    says_nothing,
     sent,
 )
 from pml.analysis.purity import unordered
-from pml.analysis.scope import Scopes, pattern_names
+from pml.analysis.scope import Scopes
 from pml.analysis.spelling import ends_chain, static_key, static_text
 from pml.analysis.syntax import MEMBERS, Source, Syntax, bare
 from pml.analysis.written import Written
 
 _VERSION = "pml canonical form 4"
-_LISTS = frozenset(
-    {"program", "statement_block", "switch_case", "switch_default", "class_static_block"}
-)
-"""Where an empty statement is nothing but a semicolon."""
-_NOTHING = frozenset({"empty_statement", "class_heritage"})
-"""What may say nothing."""
-_SAME_KIND = {
-    "optional_parameter": "required_parameter",
-    "abstract_class_declaration": "class_declaration",
-    "shorthand_property_identifier_pattern": "identifier",
-    "object_assignment_pattern": "assignment_pattern",
-}
-_OF_TYPES = {
-    "variable_declarator": {"!", "="},
-    "public_field_definition": {"!", "?", "readonly"},
-    "method_definition": {"?"},
-    "optional_parameter": {"?", "="},
-    "required_parameter": {"="},
-    "abstract_class_declaration": {"abstract"},
-}
-"""Tokens that say nothing at run time, or nothing that the children do not say."""
 _MEMBER_DEFINITIONS = frozenset({"method_definition", "public_field_definition"})
 _READING = MEMBERS | {"identifier", "shorthand_property_identifier"}
 """Reads of an input that are one expression; a pattern is written as it stands."""
@@ -129,10 +113,10 @@ class _Form(Written):
     def _plain(self, node: Syntax) -> None:
         """Kind, tokens and children as they stand."""
         kind = node.kind
-        self.open(_SAME_KIND.get(kind, kind), *(self._kept(node) if node.tokens else ()))
+        self.open(SAME_KIND.get(kind, kind), *(self._kept(node) if node.tokens else ()))
         roles = {child: role for role, child in node.fields.items()}
         for child in node.children:
-            if child.kind in _NOTHING and _says_nothing(node, child):
+            if child.kind in MAYBE_NOTHING and says_nothing(node, child):
                 continue
             role = roles.get(child)
             if role is not None:
@@ -147,8 +131,7 @@ class _Form(Written):
 
     def _kept(self, node: Syntax) -> Iterable[str]:
         """The tokens that say something."""
-        dropped = _OF_TYPES.get(node.kind, ())
-        kept = [token for token in node.tokens if token not in dropped]
+        kept = said(node)
         if "let" in kept and self._keeping.is_constant(node, self.source):
             kept = ["const" if word == "let" else word for word in kept]
         return kept
@@ -360,13 +343,6 @@ class _Form(Written):
         "update_expression": Written.update,
         "assignment_expression": _assignment,
     }
-
-
-def _says_nothing(parent: Syntax, child: Syntax) -> bool:
-    """Whether it is only a semicolon, or only interfaces."""
-    if child.kind == "empty_statement":
-        return parent.kind in _LISTS
-    return not child.children
 
 
 def _key_of(member: Syntax) -> Syntax:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pml.analysis.calls import Calls
 from pml.analysis.globals import ARGS
 from pml.analysis.literals import key_name
-from pml.analysis.scope import Binding, Into, Path, Scopes
+from pml.analysis.patterns import Into, Path
+from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, wrapped
 
 _NAMES = frozenset({"identifier", "shorthand_property_identifier"})

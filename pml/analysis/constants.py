@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from pml.analysis.escapes import unescape
 from pml.analysis.literals import key_name, string_value
-from pml.analysis.scope import Binding, Into, Path, Scopes
+from pml.analysis.patterns import Into, Path
+from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import MEMBERS, Source, Syntax, bare, function_of, wrapped
 from pml.analysis.untouched import LITERALS, Untouched, is_called, is_written
 

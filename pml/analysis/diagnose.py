@@ -9,7 +9,8 @@ from pml.analysis.hyphens import subtractions
 from pml.analysis.judging import Judge, Violation
 from pml.analysis.misuses import Misuse
 from pml.analysis.partial import place_of
-from pml.analysis.scope import Scopes, parameters
+from pml.analysis.patterns import parameters
+from pml.analysis.scope import Scopes
 from pml.analysis.syntax import Source, Syntax, bare
 from pml.analysis.uncalled import Uncalled
 from pml.analysis.unknown import Unknown, not_a_tool

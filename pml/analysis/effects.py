@@ -6,7 +6,8 @@ from pml.analysis.calls import Calls
 from pml.analysis.functions import Functions
 from pml.analysis.globals import RESERVED, STANDARD
 from pml.analysis.literals import NOT_LITERAL, literal
-from pml.analysis.scope import Binding, Scopes, parameters, pattern_names
+from pml.analysis.patterns import parameters, pattern_names
+from pml.analysis.scope import Binding, Scopes
 from pml.analysis.shared import Shared
 from pml.analysis.standard import (
     ADDING,

@@ -8,7 +8,7 @@ from pml.analysis.functions import arguments_of, method_of, receiver_of
 from pml.analysis.graph import Form, Point, Role
 from pml.analysis.optional import is_optional
 from pml.analysis.parallel import SCHEDULERS, Parallel
-from pml.analysis.scope import pattern_names
+from pml.analysis.patterns import pattern_names
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Syntax, bare, first_offset, wrapped
 from pml.analysis.walk import NOTHING, Running
 

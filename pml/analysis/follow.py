@@ -14,7 +14,8 @@ from pml.analysis.functions import Functions
 from pml.analysis.handle import Handle
 from pml.analysis.handles import Handles
 from pml.analysis.literals import key_name
-from pml.analysis.scope import Into, Path, Scopes, Step, parameters, pattern_names
+from pml.analysis.patterns import Into, Path, Step, parameters, pattern_names
+from pml.analysis.scope import Scopes
 from pml.analysis.syntax import FUNCTIONS, Source, Syntax, wrapped
 from pml.analysis.untouched import has_accessors
 

@@ -3,7 +3,8 @@
 from collections import Counter
 
 from pml.analysis.literals import string_value
-from pml.analysis.scope import Binding, Definition, Into, Path, Scopes, parameters, pattern_names
+from pml.analysis.patterns import Into, Path, parameters, pattern_names
+from pml.analysis.scope import Binding, Definition, Scopes
 from pml.analysis.syntax import FUNCTIONS, Source, Syntax, bare, wrapped
 
 ARRAY_CALLBACKS = frozenset(

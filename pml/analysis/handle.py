@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from pml.analysis.globals import CAPABILITIES, MCP
 from pml.analysis.kinds import Identified
-from pml.analysis.scope import Into, Path, Step
+from pml.analysis.patterns import Into, Path, Step
 from pml.domain.capability import CAPABILITY_SERVER
 from pml.domain.structure import ANY_TOOL
 

@@ -11,7 +11,8 @@ from weakref import proxy
 from pml.analysis.constants import Constants
 from pml.analysis.functions import Functions, arguments_of, method_of
 from pml.analysis.handle import ABSENT, CALLABLE, ROOTS, Found, Handle, along, merged
-from pml.analysis.scope import Binding, Into, Path, Scopes, Step, parameters
+from pml.analysis.patterns import Into, Path, Step, parameters
+from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, function_of, wrapped
 from pml.analysis.untouched import TAKING_ELEMENTS, takes_rest
 

@@ -10,7 +10,8 @@ from pml.analysis.effects import Effects
 from pml.analysis.functions import Functions
 from pml.analysis.globals import STANDARD
 from pml.analysis.order import Order
-from pml.analysis.scope import Binding, Scopes, pattern_names
+from pml.analysis.patterns import pattern_names
+from pml.analysis.scope import Binding, Scopes
 from pml.analysis.shared import Shared
 from pml.analysis.standard import UNTRACEABLE
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax, bare

@@ -6,7 +6,8 @@ from typing import Any
 
 from pml.analysis.globals import ABSENT, ARGS, STANDARD
 from pml.analysis.literals import NOT_LITERAL, key_name, literal
-from pml.analysis.scope import Scopes, pattern_names
+from pml.analysis.patterns import pattern_names
+from pml.analysis.scope import Scopes
 from pml.analysis.syntax import MEMBERS, Source, Syntax, bare, wrapped
 
 _COPING = frozenset({"??", "||", "&&", "!", "typeof", "??=", "||=", "===", "!==", "==", "!="})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from pml.analysis.graph import Form, Repeat, Way
-from pml.analysis.scope import parameters
+from pml.analysis.patterns import parameters
 from pml.analysis.syntax import CLASSES, FUNCTIONS, Syntax, bare
 from pml.analysis.targets import constructor_of
 from pml.analysis.walk import NOTHING, Frame, Region, Running, Walk

@@ -13,8 +13,8 @@ import jsonschema_rs
 
 from pml.analysis.expected import expectation, kind_of, shown, types_of
 from pml.analysis.partial import Partial, partial_arguments
+from pml.analysis.patterns import Path
 from pml.analysis.schemas import properties, required, unlisted
-from pml.analysis.scope import Path
 from pml.analysis.syntax import FUNCTIONS, Source, Syntax, bare
 from pml.analysis.typescript import key
 from pml.domain.nearest import nearest

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from pml.analysis.calls import Calls
 from pml.analysis.functions import Functions
-from pml.analysis.scope import Binding, Scopes, pattern_names
+from pml.analysis.patterns import pattern_names
+from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax
 from pml.analysis.targets import Targets, is_constructor
 

@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from pml.analysis.functions import arguments_of, method_of, receiver_of
 from pml.analysis.literals import NOT_LITERAL, key_name, literal, string_value
-from pml.analysis.scope import Binding, Into, Path, Scopes, Step
+from pml.analysis.patterns import Into, Path, Step
+from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare, wrapped
 
 _CONVERSIONS = frozenset(

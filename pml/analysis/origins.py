@@ -14,8 +14,9 @@ from pml.analysis.functions import Functions, arguments_of, method_of, receiver_
 from pml.analysis.globals import ARGS, RESERVED, STANDARD
 from pml.analysis.literals import key_name
 from pml.analysis.parallel import COMBINATORS
+from pml.analysis.patterns import Into, Path
 from pml.analysis.reaching import FAN, Reaching
-from pml.analysis.scope import Binding, Definition, Into, Path, Scopes
+from pml.analysis.scope import Binding, Definition, Scopes
 from pml.analysis.shared import Shared
 from pml.analysis.standard import (
     CALLING,
@@ -26,19 +27,11 @@ from pml.analysis.standard import (
     SAME_ELEMENTS,
     UNTRACEABLE,
 )
-from pml.analysis.syntax import (
-    CLASSES,
-    MEMBERS,
-    Source,
-    Syntax,
-    bare,
-)
+from pml.analysis.syntax import CLASSES, MEMBERS, Source, Syntax, bare
 from pml.analysis.traces import UNSEEN, From, Origin, Origins, inexact, once, told
 
 _DEPTH = 40
 """Steps through variables that are followed; past them a value counts as unseen."""
-
-
 _FEW = 40
 """Definitions that are traced as they are asked for: so many do not recurse far."""
 _LONGEST = 12
@@ -171,10 +164,8 @@ class Tracer:
         key = (definition, path)
         if key in self._known:
             return self._known[key]
-        if key in self._tracing or len(self._tracing) > _DEPTH:
-            self._cut = True
-            return (UNSEEN,)
-        if len(self._known) > self._most or len(definition.path) + len(path) > _LONGEST:
+        is_long = len(self._tracing) > _DEPTH or len(definition.path) + len(path) > _LONGEST
+        if key in self._tracing or is_long or len(self._known) > self._most:
             self._cut = True
             return (UNSEEN,)
         self._tracing.add(key)
@@ -322,14 +313,8 @@ class Tracer:
     def _new(self, node: Syntax, _path: Path, _text: str | None) -> Origins:
         root = self._root(node)
         made = self._made_of(arguments_of(node))
-        return (
-            made
-            if root is not None and root not in {*UNTRACEABLE, "Promise"}
-            else (
-                *made,
-                UNSEEN,
-            )
-        )
+        known = root is not None and root != "Promise" and root not in UNTRACEABLE
+        return made if known else (*made, UNSEEN)
 
     def _combined(
         self, method: str, arguments: list[Syntax], path: Path, text: str | None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pml.analysis.literals import NOT_LITERAL, key_name, literal
-from pml.analysis.scope import Path
+from pml.analysis.patterns import Path
 from pml.analysis.syntax import Source, Syntax, bare
 from pml.domain.structure import SPREAD, Argument, Literal
 

@@ -4,7 +4,8 @@ Each is the same at run time for every program, so that nothing else has to be l
 """
 
 from pml.analysis.calls import Calls, Kind
-from pml.analysis.scope import Binding, Scopes, pattern_names
+from pml.analysis.patterns import pattern_names
+from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import Source, Syntax, bare, function_of, wrapped
 
 _OWN_SCOPE = frozenset(
@@ -25,9 +26,42 @@ _BODIES = {
     "while_statement": ("body",),
     "do_statement": ("body",),
 }
-
-
+SAME_KIND = {
+    "optional_parameter": "required_parameter",
+    "abstract_class_declaration": "class_declaration",
+    "shorthand_property_identifier_pattern": "identifier",
+    "object_assignment_pattern": "assignment_pattern",
+}
+"""Kinds of nodes that are one for whoever runs them."""
+_LISTS = frozenset(
+    {"program", "statement_block", "switch_case", "switch_default", "class_static_block"}
+)
+"""Where an empty statement is nothing but a semicolon."""
+MAYBE_NOTHING = frozenset({"empty_statement", "class_heritage"})
+"""What may say nothing."""
+_OF_TYPES = {
+    "variable_declarator": {"!", "="},
+    "public_field_definition": {"!", "?", "readonly"},
+    "method_definition": {"?"},
+    "optional_parameter": {"?", "="},
+    "required_parameter": {"="},
+    "abstract_class_declaration": {"abstract"},
+}
+"""Tokens that say nothing at run time, or nothing that the children do not say."""
 STATEMENTS_WITH_BODIES = frozenset({*_BODIES, "else_clause"})
+
+
+def said(node: Syntax) -> list[str]:
+    """The operators and keywords of a node that say something."""
+    dropped = _OF_TYPES.get(node.kind, ())
+    return [token for token in node.tokens if token not in dropped]
+
+
+def says_nothing(parent: Syntax, child: Syntax) -> bool:
+    """Whether it is only a semicolon, or only interfaces."""
+    if child.kind == "empty_statement":
+        return parent.kind in _LISTS
+    return not child.children
 
 
 def only_statement(node: Syntax) -> Syntax:

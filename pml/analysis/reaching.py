@@ -3,7 +3,8 @@
 from bisect import bisect_left, bisect_right
 
 from pml.analysis.functions import ARRAY_CALLBACKS, Functions, arguments_of, method_of
-from pml.analysis.scope import Binding, Definition, parameters
+from pml.analysis.patterns import parameters
+from pml.analysis.scope import Binding, Definition
 from pml.analysis.shared import Shared
 from pml.analysis.standard import FOLDS
 from pml.analysis.syntax import CLASSES, LOOPS, Source, Syntax, function_of, wrapped

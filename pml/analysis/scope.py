@@ -5,26 +5,21 @@ into it, so that later passes can follow a value from where it is used to where 
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import cached_property
 
 from msgspec import Struct, field
 
-from pml.analysis.kinds import Identified
 from pml.analysis.literals import key_name
+from pml.analysis.patterns import (
+    TARGET_NAMES,
+    Into,
+    Path,
+    assigned_base,
+    computed_keys,
+    parameters,
+    pattern_names,
+)
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax, bare
-
-
-class Into(Identified):
-    """Steps of a path into a value that are neither a property name nor an index."""
-
-    ELEMENT = "some element"
-    REST = "what is left over"
-    UNKNOWN = "something made from it"
-
-
-Step = str | int | Into
-Path = tuple[Step, ...]
 
 
 class Definition(Struct, frozen=True, eq=False):
@@ -78,7 +73,6 @@ _BLOCKS = frozenset(
 )
 _SCOPES = FUNCTIONS | CLASSES | _BLOCKS
 _ASSIGNED_FROM = frozenset({"assignment_expression", "augmented_assignment_expression"})
-_NAMES = ("identifier", "shorthand_property_identifier_pattern")
 _ADDING_METHODS = frozenset({"push", "unshift", "add", "set", "append", "splice", "fill"})
 
 
@@ -215,7 +209,7 @@ class Scopes:
     ) -> None:
         """Declare the names of ``pattern``, which takes apart what is ``given``."""
         for target, inner, default in pattern_names(self.source, pattern):
-            if target.kind not in _NAMES:
+            if target.kind not in TARGET_NAMES:
                 continue
             binding = self._declare(target, kind, scope)
             if given is not None:
@@ -236,7 +230,7 @@ class Scopes:
             if node["left"] not in self.targets:
                 self._assign(node["left"], node["right"], _element(node), node, weak=False)
         for node in self.source.of_kinds("update_expression"):
-            base, partial = _assigned_base(node["argument"])
+            base, partial = assigned_base(node["argument"])
             if (
                 base is not None
                 and not partial
@@ -250,7 +244,7 @@ class Scopes:
         self, pattern: Syntax, value: Syntax, path: Path, at: Syntax, *, weak: bool
     ) -> None:
         for target, inner, default in pattern_names(self.source, pattern):
-            base, partial = _assigned_base(target)
+            base, partial = assigned_base(target)
             if base is None or base in self.targets:
                 continue
             binding = self.lookup(self.source.name(base), base)
@@ -261,7 +255,7 @@ class Scopes:
                 self.targets[base] = binding
             where = (*path, *inner) if not partial else (Into.UNKNOWN,)
             binding.definitions.append(Definition(value, where, at, weak=weak or partial))
-            for key in _keys(target):
+            for key in computed_keys(target):
                 binding.definitions.append(Definition(key, where, at, weak=True))
             if default is not None:
                 binding.definitions.append(Definition(default, (), at, weak=True))
@@ -299,77 +293,9 @@ class Scopes:
                 binding.uses.append(node)
 
 
-def parameters(function: Syntax) -> list[tuple[int, Syntax]]:
-    """The patterns of a function's parameters with their positions."""
-    single = function.get("parameter")
-    if single is not None:
-        return [(0, single)]
-    listed = function.get("parameters")
-    children = [] if listed is None else listed.children
-    return list(enumerate(child for child in children if not _is_this(child)))
-
-
 def _are_enums(*names: Syntax) -> bool:
     declared = [name.parent for name in names]
     return all(one is not None and one.kind == "enum_declaration" for one in declared)
-
-
-def _is_this(parameter: Syntax) -> bool:
-    """``this: T``, which is only a type."""
-    pattern = parameter.get("pattern")
-    return pattern is not None and pattern.kind == "this"
-
-
-def pattern_names(source: Source, pattern: Syntax) -> Iterator[tuple[Syntax, Path, Syntax | None]]:
-    """Targets of a pattern: the name or member, the path to its value, its default."""
-    stack: list[tuple[Syntax, Path, Syntax | None]] = [(pattern, (), None)]
-    while stack:
-        node, path, default = stack.pop()
-        kind = node.kind
-        if kind in {"object_pattern", "array_pattern"}:
-            inside = [(child, (*path, _step(source, node, child)), None) for child in node.children]
-            stack.extend(reversed(inside))
-        elif kind == "pair_pattern":
-            stack.append((node["value"], path, default))
-        elif kind in {"object_assignment_pattern", "assignment_pattern"}:
-            stack.append((node["left"], path, node.get("right")))
-        elif kind in {"required_parameter", "optional_parameter"} and "pattern" in node.fields:
-            stack.append((node["pattern"], path, node.get("value")))
-        elif kind == "rest_pattern" and node.children:
-            stack.append((node.children[0], path, default))
-        else:
-            yield node, path, default
-
-
-def _step(source: Source, pattern: Syntax, child: Syntax) -> Step:
-    """How the value of a child of a pattern is reached from the whole."""
-    if child.kind == "rest_pattern":
-        return Into.REST
-    if pattern.kind == "array_pattern":
-        return child.index
-    if child.kind == "object_assignment_pattern":
-        child = child["left"]
-    name = key_name(source, child["key"] if child.kind == "pair_pattern" else child)
-    return Into.UNKNOWN if name is None else name
-
-
-def _assigned_base(target: Syntax) -> tuple[Syntax | None, bool]:
-    """The variable that an assignment changes, and whether it changes only a part of it."""
-    partial = False
-    while target.kind in {"member_expression", "subscript_expression", "non_null_expression"}:
-        target = target.children[0]
-        partial = True
-    if target.kind == "parenthesized_expression" and target.children:
-        return _assigned_base(target.children[0])
-    return (target, partial) if target.kind in _NAMES else (None, partial)
-
-
-def _keys(target: Syntax) -> Iterator[Syntax]:
-    """What computes the names of the properties that a target sets."""
-    while target.kind in {"member_expression", "subscript_expression", "non_null_expression"}:
-        if "index" in target.fields and target["index"].kind not in {"string", "number"}:
-            yield target["index"]
-        target = target.children[0]
 
 
 def _element(loop: Syntax) -> Path:

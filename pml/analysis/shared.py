@@ -12,7 +12,8 @@ from pml.analysis.changes import Changes
 from pml.analysis.functions import Functions, arguments_of, method_of
 from pml.analysis.globals import RESERVED, STANDARD
 from pml.analysis.literals import key_name
-from pml.analysis.scope import Scopes, pattern_names
+from pml.analysis.patterns import pattern_names
+from pml.analysis.scope import Scopes
 from pml.analysis.standard import ADDING, CALLING, CHANGING, PURE, REORDERING, UNTRACEABLE
 from pml.analysis.syntax import FUNCTIONS, MEMBERS, Source, Syntax, bare
 

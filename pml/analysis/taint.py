@@ -16,7 +16,8 @@ from pml.analysis.effects import Called
 from pml.analysis.elements import element
 from pml.analysis.functions import Functions, method_of
 from pml.analysis.held import Held
-from pml.analysis.scope import Scopes, pattern_names
+from pml.analysis.patterns import pattern_names
+from pml.analysis.scope import Scopes
 from pml.analysis.shared import Shared, nested_defaults
 from pml.analysis.standard import CALLING
 from pml.analysis.syntax import (

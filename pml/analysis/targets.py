@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from pml.analysis.functions import ARRAY_CALLBACKS, Functions, arguments_of, method_of, receiver_of
 from pml.analysis.literals import key_name, string_value
-from pml.analysis.scope import Scopes, parameters
+from pml.analysis.patterns import parameters
+from pml.analysis.scope import Scopes
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax, bare
 
 _MAX_STEPS = 400

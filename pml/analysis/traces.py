@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from pml.analysis.calls import Site
 from pml.analysis.kinds import Identified
-from pml.analysis.scope import Into, Path
+from pml.analysis.patterns import Into, Path
 
 _MOST = 12
 """Things that one value is said to be made of here; `pml.analysis.taint` knows all."""

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from pml.analysis.functions import arguments_of, method_of, receiver_of
 from pml.analysis.literals import key_name, number_value
-from pml.analysis.scope import Binding, Scopes, parameters
+from pml.analysis.patterns import parameters
+from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import MEMBERS, Source, Syntax, bare, wrapped
 
 LITERALS = frozenset({"object", "array"})
