@@ -2,8 +2,12 @@
 
 The log holds what the code did (issues, decisions, places reached, its settlement) and what
 it was given (outcomes, fired timers), in one order.  A replay compares the first kind and
-feeds the second, one record after the other; after the last one the run is live (design,
-section 5, rule 3).
+feeds the second; after the last record the run is live (design, section 5, rule 3).
+
+Inputs may be fed ahead of what the code does with them, because the code takes them one by
+one.  So two cursors walk through the log, and what ties them together is checked: what the
+log says before an input was done before the code had worked off that input, and nothing that
+the code tells in one message stands on both sides of an input.
 """
 
 from collections.abc import Sequence
@@ -33,32 +37,46 @@ _DidT = TypeVar("_DidT", Issued, Decided, Reached, Settled)
 class Replay:
     """Where a replay stands in the log.
 
-    Invariant: what was seen and fed so far is a prefix of the log, or the replay has
-    diverged; then every method raises the same error, so nothing is called by mistake.
-    Attempts and held outcomes are the broker's own affair and are skipped.
+    Invariant: what was seen and what was fed are prefixes of what the log says of either, or
+    the replay has diverged; then every method raises the same error, so nothing is called by
+    mistake.  Attempts, held outcomes and pauses are the broker's own affair and are skipped.
     """
 
     def __init__(self, records: Sequence[LogRecord]) -> None:
-        self._script = [record for record in records if isinstance(record, Did | Given)]
-        self._position = 0
+        self._given: list[Given] = []
+        self._did: list[tuple[Did, int]] = []  # with the number of inputs before it
+        for record in records:
+            if isinstance(record, Given):
+                self._given.append(record)
+            elif isinstance(record, Did):
+                self._did.append((record, len(self._given)))
+        self._fed = 0
+        self._seen = 0
+        self._inputs_before: int | None = None  # of what this message told so far
         self._divergence: DivergedError | None = None
 
     @property
     def live(self) -> bool:
         """Whether the log is used up: from here on calls are made."""
         self._check()
-        return self._position == len(self._script)
+        return self.compared and self._fed == len(self._given)
+
+    @property
+    def compared(self) -> bool:
+        """Whether the code did all that the log knows of; inputs may still be due."""
+        self._check()
+        return self._seen == len(self._did)
 
     def next_input(self) -> Given | None:
-        """What the code is to be given now; None if it has to act first, or the run is live.
+        """What the code is to be given next; None if it has got everything.
 
-        Feed all that this returns before reading what the sandbox did.
+        The code must have been given it before it does what the log does not know.
         """
         self._check()
-        if not self.live and isinstance(record := self._script[self._position], Given):
-            self._position += 1
-            return record
-        return None
+        if self._fed == len(self._given):
+            return None
+        self._fed += 1
+        return self._given[self._fed - 1]
 
     def issue(self, *, site: str, tool: str, arguments: JsonText) -> Issued:
         """The code called a tool; the record says which call it is.
@@ -108,24 +126,46 @@ class Replay:
             raise self._diverge(record, f"{_describe_outcome(outcome)}, but another one")
         return record
 
-    def idle(self) -> None:
-        """The code waits and has all inputs that were due.
+    def beyond(self, found: str) -> None:
+        """The code did something that the log does not know.
 
         Raises:
-            DivergedError: the log says that it did more.
+            DivergedError: had it done so in that run, it would stand in the log.
         """
         self._check()
-        if not self.live and isinstance(record := self._script[self._position], Did):
-            raise self._diverge(record, "nothing")
+        before = self._inputs_before
+        if not self.compared:
+            raise self._diverge(self._did[self._seen][0], found)
+        if before is not None and before < len(self._given):
+            raise self._diverge(self._given[before], found)
+
+    def message_over(self, worked_off: int) -> None:
+        """One message of the sandbox was compared.
+
+        Args:
+            worked_off: how many inputs the code has worked off; the start is the first.
+
+        Raises:
+            DivergedError: the log says that the code did more by then.
+        """
+        self._check()
+        self._inputs_before = None
+        if not self.compared:
+            record, inputs_before = self._did[self._seen]
+            if inputs_before < worked_off:
+                raise self._diverge(record, "nothing")
 
     def _expect(self, kind: type[_DidT], found: str) -> _DidT:
         self._check()
-        if self.live:
+        if self.compared:
             raise ValueError("the log is used up: " + found + " is live")
-        record = self._script[self._position]
+        record, inputs_before = self._did[self._seen]
+        if self._inputs_before is not None and self._inputs_before < inputs_before:
+            raise self._diverge(self._given[self._inputs_before], found)
         if not isinstance(record, kind):
             raise self._diverge(record, found)
-        self._position += 1
+        self._inputs_before = inputs_before
+        self._seen += 1
         return record
 
     def _check(self) -> None:

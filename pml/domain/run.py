@@ -4,7 +4,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
-from pml.domain.capability import Literals
+from pml.domain.capability import CAPABILITY_SERVER, Literals
 from pml.domain.permissions import Effect
 from pml.domain.record import Count, Duration, JsonText, Ordinal, Record
 
@@ -151,6 +151,11 @@ class Issued(_LogRecord, frozen=True, kw_only=True, tag="issued"):
         """``n3`` for the first call at site ``n3``, then ``n3_2``, ... (rule 10)."""
         return self.site if self.occurrence == 1 else f"{self.site}_{self.occurrence}"
 
+    @property
+    def of_capability(self) -> bool:
+        """Whether it calls a capability: then a run of its own answers (EX-10)."""
+        return self.tool.startswith(f"{CAPABILITY_SERVER}:")
+
 
 class Attempted(_LogRecord, frozen=True, kw_only=True, tag="attempted"):
     """The intent of one request to the server; of a write, committed before it is sent."""
@@ -215,7 +220,10 @@ class Continued(_LogRecord, frozen=True, kw_only=True, tag="continued"):
 
 
 class RetryAllowed(_LogRecord, frozen=True, kw_only=True, tag="retry_allowed"):
-    """Somebody decided that a write whose outcome nobody knows is attempted once more."""
+    """The last attempt of a write does not count: the call may be attempted once more.
+
+    Somebody decided so of a write whose outcome nobody knows, or the request was never sent.
+    """
 
     call: Count
 

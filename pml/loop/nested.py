@@ -13,12 +13,12 @@ from pml.domain.capability import CAPABILITY_SERVER, Capability
 from pml.domain.permissions import ApprovalMode, Effect, Permission, Scope
 from pml.domain.record import JsonText, encode
 from pml.domain.response import ExecuteResponse
-from pml.domain.run import Failed, Outcome, Returned, RunState
+from pml.domain.run import Failed, Issued, Outcome, Returned, RunState
 from pml.domain.structure import ANY_TOOL, StaticStructure
 from pml.domain.tools import Catalog, Tool
 from pml.errors import OutcomeUnknownError
 from pml.loop.library import called_ids
-from pml.runtime.calls import CallsTools
+from pml.runtime.calls import MakesRequests
 from pml.runtime.plan import JudgesTools
 
 UNKNOWN_TOOL = "the code calls a tool that is known only when it runs"
@@ -102,7 +102,7 @@ RunsCapability = Callable[[Capability, JsonText], Awaitable[ExecuteResponse]]
 class NestedCalls:
     """The servers, with a server ``capabilities`` among them."""
 
-    servers: CallsTools
+    servers: MakesRequests
     by_name: Mapping[str, Capability]
     run: RunsCapability
 
@@ -115,16 +115,17 @@ class NestedCalls:
         if server != CAPABILITY_SERVER:
             await self.servers.ready(server)
 
-    async def call(self, server: str, tool: str, arguments: JsonText) -> Outcome:
+    async def call(self, issued: Issued) -> Outcome:
         """Make one attempt.
 
         Raises:
             UpstreamUnavailableError: nothing was sent.
             OutcomeUnknownError: nobody knows what it did.
         """
+        server, _, tool = issued.tool.partition(":")
         if server != CAPABILITY_SERVER:
-            return await self.servers.call(server, tool, arguments)
-        response = await self.run(self.by_name[tool], arguments)
+            return await self.servers.call(server, tool, issued.arguments)
+        response = await self.run(self.by_name[tool], issued.arguments)
         return _outcome(tool, response)
 
 

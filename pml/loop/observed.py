@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import structlog
 
 from pml.domain.capability import CAPABILITY_SERVER
-from pml.domain.ledger import CallState, Ledger
+from pml.domain.ledger import Ledger
+from pml.domain.log_rules import CallState
 from pml.domain.run import Returned
 from pml.domain.tools import Catalog, Tool
 from pml.errors import StoreError

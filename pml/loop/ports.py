@@ -5,11 +5,11 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from pml.domain.tools import Tool
-from pml.runtime.calls import CallsTools
+from pml.runtime.calls import MakesRequests
 from pml.runtime.plan import Sandbox
 
 
-class Servers(CallsTools, Protocol):
+class Servers(MakesRequests, Protocol):
     """The upstream servers."""
 
     @property

@@ -6,14 +6,15 @@ it is sent, and only what cannot do harm twice is sent twice (design, section 5,
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from pml.domain.ledger import Ledger
 from pml.domain.permissions import Effect
 from pml.domain.record import JsonText
-from pml.domain.run import Failed, Issued, Outcome
+from pml.domain.response import ExecuteResponse
+from pml.domain.run import Failed, Issued, Outcome, RunState
 from pml.errors import OutcomeUnknownError, UpstreamUnavailableError
 from pml.runtime.log_writer import LogWriter
 
@@ -21,17 +22,41 @@ ATTEMPTS = 3
 """A server that fails three times in a row is down, not busy."""
 BACK_OFF_S = (0.1, 0.5)
 """Before the second and the third attempt: a restarting stdio server takes about half a second."""
-NOT_SENT = Failed(code="not_sent", message="the run ended before the request was sent")
 
 
-class CallsTools(Protocol):
-    """The part of the upstream servers that a call needs."""
+class MakesRequests(Protocol):
+    """The part of the upstream servers that calls need."""
 
     async def ready(self, server: str) -> None:
         """Connect if need be; raises `UpstreamUnavailableError`."""
 
     async def call(self, server: str, tool: str, arguments: JsonText) -> Outcome:
         """Make one attempt; raises `UpstreamUnavailableError` or `OutcomeUnknownError`."""
+
+
+class CallsTools(Protocol):
+    """What answers the calls of one run: servers, capabilities among them, or mocks."""
+
+    async def ready(self, server: str) -> None:
+        """Connect if need be; raises `UpstreamUnavailableError`."""
+
+    async def call(self, issued: Issued) -> Outcome:
+        """Make one attempt.
+
+        Raises:
+            UpstreamUnavailableError: nothing was sent.
+            OutcomeUnknownError: nobody knows what it did.
+            ChildWaits: it is the call of a capability, whose own run waits.
+        """
+
+
+class ChildWaits(Exception):  # noqa: N818  # no failure: the run below waits for somebody
+    """The run of a capability waits, so the run that called it waits as well."""
+
+    def __init__(self, state: RunState, response: ExecuteResponse) -> None:
+        super().__init__(f"the run {response.workflow_id} is {state}")
+        self.state = state
+        self.response = response
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +74,37 @@ class Unknown:
 
     call: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The run of a capability waits."""
+
+    call: int
+    state: RunState
+    response: ExecuteResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """Nobody agrees to the call any more; nothing was sent."""
+
+    call: int
+
+
+Known: TypeAlias = Answered | Unknown | Waiting | Uncovered
+"""What is known of a call in the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """A call on its way out."""
+
+    issued: Issued
+    started: Callable[[], None]
+    """Told when the call leaves the queue."""
+    consented: Callable[[], Awaitable[bool]] | None
+    """Asked once, right before the first attempt; None: it needs no consent."""
 
 
 class Caller:
@@ -69,47 +125,56 @@ class Caller:
         self._now_ms = now_ms
         self._places = asyncio.Semaphore(concurrent)
 
-    async def perform(self, issued: Issued, on_start: Callable[[], None]) -> Answered | Unknown:
-        """Make the call; ``on_start`` runs when it leaves the queue.
+    async def perform(self, errand: Errand) -> Known:
+        """Make the call.
 
         Raises:
             StoreError: the intent could not be committed, so nothing was sent.
+            FencedError: another process runs the run; nothing was sent.
         """
         async with self._places:
-            on_start()
-            attempts = 1 if issued.effect is Effect.WRITE else ATTEMPTS
-            for attempt in range(attempts):
-                if attempt:
-                    await asyncio.sleep(BACK_OFF_S[attempt - 1])
-                started = time.perf_counter()
-                try:
-                    await self._prepare(issued)
-                    started = time.perf_counter()
-                    outcome = await self._upstreams.call(*_split(issued.tool), issued.arguments)
-                except OutcomeUnknownError as exc:
-                    if issued.effect is Effect.WRITE:
-                        return Unknown(issued.call, str(exc))
-                    code = "timeout" if exc.timed_out else "unavailable"
-                    outcome = Failed(code=code, message=str(exc))
-                except UpstreamUnavailableError as exc:
-                    outcome = Failed(code="unavailable", message=str(exc))
-                else:
-                    break
-            return Answered(issued.call, outcome, (time.perf_counter() - started) * 1000)
+            errand.started()
+            try:
+                return await self._attempts(errand)
+            except ChildWaits as waits:
+                return Waiting(errand.issued.call, waits.state, waits.response)
 
-    async def _prepare(self, issued: Issued) -> None:
-        """Connect, then commit the intent: nothing is sent if either fails."""
-        server, _ = _split(issued.tool)
-        await self._upstreams.ready(server)
+    async def _attempts(self, errand: Errand) -> Known:
+        issued = errand.issued
+        for attempt in range(_attempts_of(issued)):
+            if attempt:
+                await asyncio.sleep(BACK_OFF_S[attempt - 1])
+            started = time.perf_counter()
+            try:
+                await self._upstreams.ready(issued.tool.partition(":")[0])
+                if not attempt and errand.consented and not await errand.consented():
+                    return Uncovered(issued.call)
+                await self._intend(issued)
+                started = time.perf_counter()
+                outcome = await self._upstreams.call(issued)
+            except OutcomeUnknownError as exc:
+                if issued.effect is Effect.WRITE:
+                    return Unknown(issued.call, str(exc))
+                code = "timeout" if exc.timed_out else "unavailable"
+                outcome = Failed(code=code, message=str(exc))
+            except UpstreamUnavailableError as exc:
+                outcome = Failed(code="unavailable", message=str(exc))
+            else:
+                break
+        return Answered(issued.call, outcome, (time.perf_counter() - started) * 1000)
+
+    async def _intend(self, issued: Issued) -> None:
+        """Commit the intent: nothing is sent if that fails."""
         self._ledger.attempt(issued.call, self._now_ms())
         try:
             await self._log.commit()
         except BaseException:
             # whatever ends the run here, this request was not sent: no doubt about a write
-            self._ledger.hold(issued.call, NOT_SENT, self._now_ms())
+            if self._ledger.calls[issued.call].in_doubt:
+                self._ledger.allow_retry(issued.call, self._now_ms())
             raise
 
 
-def _split(tool_id: str) -> tuple[str, str]:
-    server, _, tool = tool_id.partition(":")
-    return server, tool
+def _attempts_of(issued: Issued) -> int:
+    once = issued.effect is Effect.WRITE or issued.of_capability
+    return 1 if once else ATTEMPTS

@@ -2,15 +2,31 @@
 
 from dataclasses import dataclass
 
+import msgspec
+
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
+from pml.domain.log_rules import CallState
 from pml.domain.permissions import Permission
 from pml.domain.record import JsonText
-from pml.domain.response import ExecuteError
-from pml.domain.run import Failed, Outcome, Returned, RunState
-from pml.errors import StoreError
+from pml.domain.response import ExecuteError, ExecuteResponse
+from pml.domain.run import (
+    Checkpoint,
+    Delivered,
+    Failed,
+    Issued,
+    Outcome,
+    Returned,
+    RunState,
+    Settled,
+    Undelivered,
+)
+from pml.errors import DivergedError, SandboxDiedError, SandboxError, StoreError
 from pml.runtime.calls import Unknown
 from pml.runtime.sandbox import protocol
+
+KILLED = "killed"
+"""The end of a sandbox that somebody outside of PML killed (`SandboxEnd.KILLED`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +37,99 @@ class Ending:
     result: JsonText | None = None
     error: ExecuteError | None = None
     approvals: tuple[Permission, ...] = ()
+    """What somebody has to agree to, of a run that waits for approval."""
+    calls: tuple[Issued, ...] = ()
+    """The calls that wait: for approval exactly those that nobody agreed to, of a pause all
+    that are held."""
+    checkpoint: Checkpoint | None = None
+    """Of a pause; its ``layer`` is the number of the frontier that is held."""
+    layer_calls: tuple[CallState, ...] = ()
+    """Of a pause: the calls that came to their outcome since the last one."""
+    children: tuple[tuple[int, ExecuteResponse], ...] = ()
+    """Runs of capabilities that wait, by the number of the call that they answer."""
+
+
+def needs_sandbox(ledger: Ledger) -> bool:
+    """Whether a run with this log can go on only in a sandbox."""
+    return ledger.settled is None and waits(ledger) is None
+
+
+def waits(ledger: Ledger) -> Ending | None:
+    """How a run stands whose log says that somebody has to answer before it goes on."""
+    if ledger.pending is not None:
+        return paused(ledger)
+    if ledger.in_doubt:
+        return in_doubt(ledger)
+    return None
+
+
+def paused(ledger: Ledger) -> Ending:
+    """How a run stands that waits at its pending checkpoint."""
+    assert ledger.pending is not None
+    return Ending(
+        state=RunState.PAUSED,
+        checkpoint=ledger.pending,
+        calls=tuple(call.issued for call in ledger.open_calls),
+        layer_calls=_since_last_pause(ledger),
+    )
+
+
+def _since_last_pause(ledger: Ledger) -> tuple[CallState, ...]:
+    """Calls that came to their outcome since, in order of issue."""
+    found: set[int] = set()
+    for record in reversed(ledger.records[:-1]):
+        if isinstance(record, Checkpoint):
+            break
+        if isinstance(record, Delivered | Undelivered):
+            found.add(record.call)
+    return tuple(ledger.calls[number] for number in sorted(found))
+
+
+def in_doubt(ledger: Ledger, reason: str = "") -> Ending:
+    """How a run stands that left a write behind whose outcome is unknown."""
+    first = ledger.in_doubt[0].issued.call
+    return Ending(state=RunState.IN_DOUBT, error=doubt_error(ledger, Unknown(first, reason)))
+
+
+def ending_of(settled: Settled) -> Ending:
+    """How a run ends whose program has settled."""
+    match settled.outcome:
+        case Returned(value=value):
+            return Ending(state=RunState.SUCCESS, result=value)
+        case Failed(code=code, message=message, data=data):
+            where = msgspec.json.decode(data or "{}", type=_Where)
+            error = ExecuteError(
+                code=code,
+                message=message,
+                line=where.line,
+                data={"tool": where.tool} if where.tool else None,
+            )
+            return Ending(state=RunState.ERROR, error=error)
+
+
+class _Where(msgspec.Struct, omit_defaults=True):
+    """What the log keeps of the place at which a program threw."""
+
+    line: int | None = None
+    tool: str | None = None
+
+
+def diverged(error: DivergedError) -> Ending:
+    """The program took another way than its log; nothing was called."""
+    data = {"record": error.seq, "expected": error.expected, "found": error.found}
+    return Ending(
+        state=RunState.DIVERGED,
+        error=ExecuteError(code="diverged", message=str(error), data=data),
+    )
+
+
+def sandbox_lost(error: SandboxError) -> Ending:
+    """The sandbox broke; one that was killed from outside leaves the run to be resumed."""
+    killed = isinstance(error, SandboxDiedError) and error.reason == KILLED
+    return Ending(
+        state=RunState.INTERRUPTED if killed else RunState.ERROR,
+        error=ExecuteError(code="sandbox", message=str(error)),
+    )
 
 
 def reason_of(ending: Ending) -> str:
@@ -29,48 +138,41 @@ def reason_of(ending: Ending) -> str:
 
 
 def store_lost(error: StoreError, ledger: Ledger) -> Ending:
-    """The log or the trace could not be written; the next PML process closes the run."""
+    """The log could not be written: nothing more was sent, and the run can be resumed."""
     message = (
         f"{error}. The run was stopped; once the database is back, `pml runs` says how it was left"
     )
     return Ending(
-        state=RunState.IN_DOUBT if ledger.in_doubt else RunState.ERROR,
+        state=RunState.IN_DOUBT if ledger.in_doubt else RunState.INTERRUPTED,
         error=ExecuteError(code="store_unavailable", message=message),
     )
 
 
 def settlement(
     item: protocol.ProgramReturned | protocol.ProgramThrew, limits: Limits
-) -> tuple[Outcome, Ending]:
-    """What the program's own end means for the log and for the run."""
+) -> Outcome:
+    """What the program's own end means for the log."""
     if isinstance(item, protocol.ProgramThrew):
         message = f"{item.name}: {item.message}" if item.name else item.message
-        return _failure(
-            item.code or "program_error",
-            _shortened(message, limits),
-            line=item.line,
-            data={"tool": item.tool} if item.tool else None,
+        where = msgspec.json.encode(_Where(line=item.line, tool=item.tool)).decode()
+        return Failed(
+            code=item.code or "program_error",
+            message=_shortened(message, limits),
+            data=None if where == "{}" else where,
         )
     size = len(item.value.encode())
     if size > limits.result_bytes:
-        return _failure(
-            "too_large",
-            f"the program's result is {size} bytes, the limit is {limits.result_bytes}: "
-            "return a summary, or write the data with a tool",
+        return Failed(
+            code="too_large",
+            message=f"the program's result is {size} bytes, the limit is {limits.result_bytes} "
+            "(result_bytes): return a summary, or write the data with a tool",
         )
-    return Returned(value=item.value), Ending(state=RunState.SUCCESS, result=item.value)
+    return Returned(value=item.value)
 
 
 def _shortened(message: str, limits: Limits) -> str:
     rest = len(message) - limits.message_chars
     return f"{message[: limits.message_chars]}... ({rest} more characters)" if rest > 0 else message
-
-
-def _failure(
-    code: str, message: str, *, line: int | None = None, data: dict[str, str] | None = None
-) -> tuple[Outcome, Ending]:
-    error = ExecuteError(code=code, message=message, line=line, data=data)
-    return Failed(code=code, message=message), Ending(state=RunState.ERROR, error=error)
 
 
 def deadline_error(ledger: Ledger, timeout_ms: int) -> ExecuteError:
@@ -99,13 +201,16 @@ def doubt_error(ledger: Ledger, unknown: Unknown) -> ExecuteError:
     )
 
 
-def limit_error(limits: Limits) -> ExecuteError:
-    """The program is too busy for one run."""
+def limit_error(limits: Limits, name: str) -> ExecuteError:
+    """The program is too busy for one run; ``name`` is the limit that it passed."""
+    what = {
+        "calls_per_run": "made more than {} calls",
+        "timers_per_run": "had more than {} timers set at the same time",
+        "records_per_run": "left more than {} records in the log",
+        "results_bytes_per_run": "called tools that returned more than {} bytes together",
+    }[name].format(getattr(limits, name))
     return ExecuteError(
-        code="limit",
-        message=f"the program made more than {limits.calls_per_run} calls, set more "
-        f"than {limits.timers_per_run} timers or left more than {limits.records_per_run} records "
-        "in the log: split it into several runs",
+        code="limit", message=f"the program {what} ({name}): split it into several runs"
     )
 
 

@@ -1,10 +1,11 @@
-"""What the broker is handed of a run, and what it asks of sandbox and permissions."""
+"""What the broker is handed of a run, and what it asks of sandbox, permissions and consents."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
 from pml.domain.permissions import Permission
+from pml.domain.run import Issued
 from pml.domain.tools import Catalog, Tool
 from pml.runtime.sandbox import protocol
 
@@ -25,16 +26,47 @@ class JudgesTools(Protocol):
     def of(self, tool: Tool) -> Permission: ...  # noqa: D102
 
 
+class Consents(Protocol):
+    """What people have agreed to, as far as this run goes (HIL-2)."""
+
+    def covers(self, issued: Issued, tool: Tool) -> bool:
+        """Whether this call of a tool that needs consent may be made."""
+
+    async def use(self, issued: Issued, tool: Tool) -> bool:
+        """The call is about to be made; writes that down.
+
+        Whether the consent still holds: it may have been withdrawn since.
+
+        Raises:
+            StoreError: nobody knows whether it was written down.
+        """
+
+
+class NoConsent:
+    """Nobody has agreed to anything."""
+
+    def covers(self, issued: Issued, tool: Tool) -> bool:  # noqa: ARG002
+        """Not."""
+        return False
+
+    async def use(self, issued: Issued, tool: Tool) -> bool:  # noqa: ARG002
+        """Not."""
+        return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What the broker is handed of a run."""
+    """What the broker is handed of a run; the same each time it is resumed."""
 
     run_id: str
     start: protocol.StartInput
+    """``now_ms`` is `Run.started_at_ms`."""
     sites: Collection[str]
     """Call sites of the program; a label that is none of them says nothing."""
     catalog: Catalog
     permissions: JudgesTools
-    approved: Collection[str] = ()
-    """Tools that a person has agreed to for this run."""
+    consents: Consents = NoConsent()
+    per_layer: bool = False
+    """Whether calls wait before each frontier but the first until somebody lets them go."""
     timeout_ms: int
+    """Of the whole run; what earlier processes ran counts."""

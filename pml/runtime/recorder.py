@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pml.domain.ledger import CallState, Ledger
+from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
+from pml.domain.log_rules import CallState
 from pml.domain.record import JsonText
 from pml.domain.run import (
     Attempted,
@@ -58,7 +59,8 @@ def project(
         context: the bound arguments, not yet sanitised.
         limits: ``trace_value_bytes`` bounds each value.
     """
-    ended_at_ms = ledger.records[-1].at_ms if ledger.records else run.updated_at_ms
+    began_at_ms = run.created_at_ms if run.started_at_ms is None else run.started_at_ms
+    ended_at_ms = ledger.last_ms or run.updated_at_ms
     failed = ledger.settled.outcome if ledger.settled else None
     message = failed.message if isinstance(failed, Failed) else run.reason
     return ExecutionTrace(
@@ -72,7 +74,7 @@ def project(
         executed_at_ms=run.created_at_ms,
         success=run.state == "success",
         state=run.state,
-        duration_ms=float(ended_at_ms - run.created_at_ms),
+        duration_ms=float(max(ended_at_ms - began_at_ms, 0)),
         error_message=preview(message, limits.message_chars) if message else None,
         executed_path=executed_path(structure, ledger),
         decisions=tuple(
@@ -115,21 +117,10 @@ def executed_path(structure: StaticStructure, ledger: Ledger) -> tuple[str, ...]
 
 def task_results(ledger: Ledger, limits: Limits) -> tuple[TaskResult, ...]:
     """One entry per call, in order of issue."""
-    durations = _durations(ledger)
-    return tuple(
-        _task_result(call, durations.get(call.issued.call, 0.0), limits) for call in ledger.calls
-    )
+    return tuple(_task_result(call, limits) for call in ledger.calls)
 
 
-def _durations(ledger: Ledger) -> dict[int, float]:
-    return {
-        record.call: record.duration_ms
-        for record in ledger.records
-        if isinstance(record, Delivered | Undelivered)
-    }
-
-
-def _task_result(call: CallState, duration_ms: float, limits: Limits) -> TaskResult:
+def _task_result(call: CallState, limits: Limits) -> TaskResult:
     outcome, issued = call.outcome, call.issued
     failed = outcome if isinstance(outcome, Failed) else None
     code, message = _why_unanswered(call) if outcome is None else (None, None)
@@ -147,7 +138,7 @@ def _task_result(call: CallState, duration_ms: float, limits: Limits) -> TaskRes
         error=message,
         error_code=code,
         started_at_ms=call.started_at_ms or issued.at_ms,
-        duration_ms=round(duration_ms, 3),
+        duration_ms=round(call.duration_ms, 3),
         attempts=call.attempts,
         delivered=call.delivered,
     )
