@@ -52,7 +52,8 @@ class Replay:
                 self._did.append((record, len(self._given)))
         self._fed = 0
         self._seen = 0
-        self._inputs_before: int | None = None  # of what this message told so far
+        self._inputs_before: int | None = 0
+        """Before what this message tells; the first one comes before any.  None: not known yet."""
         self._divergence: DivergedError | None = None
 
     @property

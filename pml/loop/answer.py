@@ -14,6 +14,7 @@ from pml.domain.response import (
     TaskSummary,
     ToolFailure,
 )
+from pml.domain.run import RunState
 from pml.domain.sanitising import preview
 from pml.domain.structure import ANY_TOOL, StaticStructure
 from pml.domain.trace import ExecutionTrace, TaskResult
@@ -34,7 +35,7 @@ def answer(
     """The response for a run that was started: the executed path only (EX-7)."""
     tasks = tuple(_summary(task, limits) for task in trace.task_results)
     return ExecuteResponse(
-        status=ending.state,
+        status=RunState.ERROR if ending.state is RunState.INTERRUPTED else ending.state,
         workflow_id=trace.run_id,
         capability_id=capability_id,
         trace_id=trace.id if ending.state.final else None,

@@ -13,9 +13,9 @@ from pml.domain.limits import Limits
 from pml.domain.log_rules import CallState
 from pml.domain.nearest import did_you_mean
 from pml.domain.permissions import ApprovalMode, Effect, Permission
+from pml.domain.quarantine import quarantine_of
 from pml.domain.run import Failed, Issued
 from pml.domain.tools import Tool
-from pml.runtime.permissions import quarantine_of
 from pml.runtime.plan import RunPlan
 
 _REFUSALS = frozenset({"unknown_tool", "too_large", "quarantined"})

@@ -1,5 +1,6 @@
 """How a run can end, and what is said of it.  Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -25,8 +26,8 @@ from pml.errors import DivergedError, SandboxDiedError, SandboxError, StoreError
 from pml.runtime.calls import Unknown
 from pml.runtime.sandbox import protocol
 
-KILLED = "killed"
-"""The end of a sandbox that somebody outside of PML killed (`SandboxEnd.KILLED`)."""
+WAITS = frozenset({RunState.PAUSED, RunState.APPROVAL_REQUIRED, RunState.IN_DOUBT})
+"""States in which somebody has to answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,11 @@ class Ending:
     """Of a pause: the calls that came to their outcome since the last one."""
     children: tuple[tuple[int, ExecuteResponse], ...] = ()
     """Runs of capabilities that wait, by the number of the call that they answer."""
+
+    def outweighs(self, other: "Ending") -> bool:
+        """Whether it says all that the other says, and more."""
+        asks = self.state is other.state is RunState.APPROVAL_REQUIRED
+        return asks and set(other.calls) < set(self.calls)
 
 
 def needs_sandbox(ledger: Ledger) -> bool:
@@ -85,10 +91,30 @@ def _since_last_pause(ledger: Ledger) -> tuple[CallState, ...]:
     return tuple(ledger.calls[number] for number in sorted(found))
 
 
-def in_doubt(ledger: Ledger, reason: str = "") -> Ending:
+def in_doubt(ledger: Ledger, why: Unknown | str = "") -> Ending:
     """How a run stands that left a write behind whose outcome is unknown."""
-    first = ledger.in_doubt[0].issued.call
-    return Ending(state=RunState.IN_DOUBT, error=doubt_error(ledger, Unknown(first, reason)))
+    if isinstance(why, str):
+        why = Unknown(ledger.in_doubt[0].issued.call, why)
+    return Ending(state=RunState.IN_DOUBT, error=doubt_error(ledger, why))
+
+
+def failed(error: ExecuteError) -> Ending:
+    """How a run ends that was stopped for good."""
+    return Ending(state=RunState.ERROR, error=error)
+
+
+def approval_required(
+    uncovered: Mapping[Issued, Permission], before: Ending | None = None
+) -> Ending:
+    """How a run stands whose calls nobody agreed to, together with what was asked before."""
+    asked = before.calls if before is not None else ()
+    permissions = {each.tool: each for each in before.approvals} if before is not None else {}
+    permissions |= {each.tool: each for each in uncovered.values()}
+    return Ending(
+        state=RunState.APPROVAL_REQUIRED,
+        calls=(*asked, *uncovered),
+        approvals=tuple(permissions.values()),
+    )
 
 
 def ending_of(settled: Settled) -> Ending:
@@ -125,7 +151,7 @@ def diverged(error: DivergedError) -> Ending:
 
 def sandbox_lost(error: SandboxError) -> Ending:
     """The sandbox broke; one that was killed from outside leaves the run to be resumed."""
-    killed = isinstance(error, SandboxDiedError) and error.reason == KILLED
+    killed = isinstance(error, SandboxDiedError) and error.reason == protocol.SandboxEnd.KILLED
     return Ending(
         state=RunState.INTERRUPTED if killed else RunState.ERROR,
         error=ExecuteError(code="sandbox", message=str(error)),
@@ -148,9 +174,7 @@ def store_lost(error: StoreError, ledger: Ledger) -> Ending:
     )
 
 
-def settlement(
-    item: protocol.ProgramReturned | protocol.ProgramThrew, limits: Limits
-) -> Outcome:
+def settlement(item: protocol.ProgramReturned | protocol.ProgramThrew, limits: Limits) -> Outcome:
     """What the program's own end means for the log."""
     if isinstance(item, protocol.ProgramThrew):
         message = f"{item.name}: {item.message}" if item.name else item.message
@@ -168,6 +192,18 @@ def settlement(
             "(result_bytes): return a summary, or write the data with a tool",
         )
     return Returned(value=item.value)
+
+
+def within(outcome: Outcome, limits: Limits) -> Outcome:
+    """The outcome of a call, or that it is too large."""
+    size = len(outcome.value.encode()) if isinstance(outcome, Returned) else 0
+    if size <= limits.result_bytes:
+        return outcome
+    return Failed(
+        code="too_large",
+        message=f"the result is {size} bytes, the limit is {limits.result_bytes} (result_bytes): "
+        "ask the tool for less",
+    )
 
 
 def _shortened(message: str, limits: Limits) -> str:
@@ -197,7 +233,8 @@ def doubt_error(ledger: Ledger, unknown: Unknown) -> ExecuteError:
     return ExecuteError(
         code="in_doubt",
         message=f"{issued.task_id} ({issued.tool}) was sent and no answer came{why}: whether "
-        "it took effect is unknown, so it is not repeated. Check its effect yourself",
+        "it took effect is unknown, so it is not repeated. Check its effect, then continue the "
+        "run and say for it: retry, result or skip",
     )
 
 

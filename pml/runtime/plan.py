@@ -54,6 +54,9 @@ class NoConsent:
         return False
 
 
+NO_CONSENT = NoConsent()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """What the broker is handed of a run; the same each time it is resumed."""
@@ -65,7 +68,7 @@ class RunPlan:
     """Call sites of the program; a label that is none of them says nothing."""
     catalog: Catalog
     permissions: JudgesTools
-    consents: Consents = NoConsent()
+    consents: Consents = NO_CONSENT
     per_layer: bool = False
     """Whether calls wait before each frontier but the first until somebody lets them go."""
     timeout_ms: int

@@ -8,7 +8,7 @@ than a window, because what waits in the sandbox is memory of its.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -120,13 +120,16 @@ class Rerun:
                 self._timers.replay(given.timer)
             self._feed.give(given)
 
-    def take(self, turn: protocol.Turn) -> Sequence[protocol.TurnItem]:
+    def compare(self, turn: protocol.Turn, at_ms: int) -> tuple[protocol.TurnItem, ...]:
         """Compare what the code did; what it did after the log ends, or what no log holds.
+
+        Args:
+            turn: a message that the feed has taken.
+            at_ms: time of the input that caused it.
 
         Raises:
             DivergedError: the log says something else.
         """
-        at_ms = self._feed.take(turn)
         beyond: list[protocol.TurnItem] = []
         for item in turn.items:
             match item:
@@ -140,12 +143,12 @@ class Rerun:
                     self._replay.beyond(_describe(item))
                     beyond.append(item)
                 case _:
-                    self._compare(item)
+                    self._compare_one(item)
         self._replay.message_over(self._feed.worked_off)
         self.feed()
-        return beyond
+        return tuple(beyond)
 
-    def _compare(self, item: _Recorded) -> None:
+    def _compare_one(self, item: _Recorded) -> None:
         match item:
             case protocol.CallIssued():
                 tool = f"{item.server}:{item.tool}"
@@ -197,7 +200,8 @@ async def replay_finished(
             feed.start(plan.start)
             rerun.feed()
             while not rerun.live:
-                rerun.take(await sandbox.turn())
+                turn = await sandbox.turn()
+                rerun.compare(turn, feed.take(turn))
     except TimeoutError:
         message = f"the run could not be replayed within {plan.timeout_ms} ms"
         raise SandboxError(message) from None

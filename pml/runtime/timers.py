@@ -1,5 +1,6 @@
 """The timers of one run: the code's ``setTimeout``, kept outside the sandbox (rule 4)."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
@@ -13,6 +14,11 @@ class Cancels(Protocol):
 
 CallLater: TypeAlias = Callable[[float, Callable[[], None]], Cancels]
 """Calls a function after so many seconds, as an event loop does."""
+
+
+def on_the_loop(delay_s: float, call: Callable[[], None]) -> Cancels:
+    """As the event loop that runs."""
+    return asyncio.get_running_loop().call_later(delay_s, call)
 
 
 class Timers:

@@ -8,7 +8,6 @@ import secrets
 import shutil
 import signal
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from pml.runtime.sandbox.protocol import (
     FireInput,
     ProgramReturned,
     ProgramThrew,
+    SandboxEnd,
     SandboxInput,
     StartInput,
     Turn,
@@ -38,17 +38,6 @@ _CRASH_SIGNALS = {signal.SIGTRAP, signal.SIGABRT, signal.SIGILL, signal.SIGSEGV,
 """How V8 and Deno end when memory cannot be had."""
 _TURN = msgspec.json.Decoder(Turn)
 _LOOSE_TURN = msgspec.json.Decoder(Turn, strict=False)
-
-
-class SandboxEnd(StrEnum):
-    """Why a sandbox ended before its program did."""
-
-    MEMORY = "memory"
-    CPU = "cpu"
-    OUTPUT = "output"
-    PROTOCOL = "protocol"
-    KILLED = "killed"
-    EXITED = "exited"
 
 
 class Sandbox:

@@ -10,12 +10,24 @@ Everything that comes out of a sandbox is untrusted: decoding is strict, and a f
 does not decode ends the run.
 """
 
+from enum import StrEnum
 from typing import TypeAlias
 
 import msgspec
 
 from pml.domain.record import JsonText, Record
 from pml.domain.run import Failed, Issued, Outcome, Returned
+
+
+class SandboxEnd(StrEnum):
+    """Why a sandbox ended before its program did."""
+
+    MEMORY = "memory"
+    CPU = "cpu"
+    OUTPUT = "output"
+    PROTOCOL = "protocol"
+    KILLED = "killed"
+    EXITED = "exited"
 
 
 class CallIssued(Record, frozen=True, kw_only=True, tag="issue"):
