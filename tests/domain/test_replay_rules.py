@@ -280,7 +280,9 @@ def explains(seed: int, records: Sequence[LogRecord]) -> bool:
     """
     program = Program(seed)
     inputs = [name(record) for record in records if isinstance(record, Given)]
-    turns = [[act for act in program.give(given) if act != ("timer",)] for given in ["start", *inputs]]
+    turns = [
+        [act for act in program.give(given) if act != ("timer",)] for given in ["start", *inputs]
+    ]
     given, turn, place = 0, 0, 0
     for record in records:
         if isinstance(record, Given):

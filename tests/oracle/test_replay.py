@@ -54,6 +54,7 @@ class Recorded:
         self._runner = runner
         self._replay = Replay(records)
         self._timers: list[int] = []
+        self._turns = 0
         self._dice = random.Random(case.seed)
 
     async def run(self) -> None:
@@ -61,7 +62,6 @@ class Recorded:
         self._take(await self._runner.start(self._case, EPOCH_MS))
         while (given := self._replay.next_input()) is not None:
             self._take(await self._give(given))
-        self._replay.idle()
         for _ in range(STEPS):
             if self.ledger.settled or not (self.ledger.open_calls or self._timers):
                 return
@@ -88,13 +88,15 @@ class Recorded:
         return await self._runner.deliver(given.call, tool, given.outcome, given.at_ms)
 
     def _take(self, items: tuple[TurnItem, ...]) -> None:
+        self._turns += 1
         for item in items:
             if isinstance(item, TimerSet):
                 self._timers.append(item.timer)
-            elif not self._replay.live:
+            elif not self._replay.compared:
                 self._compare(item)
             elif self.ledger.settled is None:
                 self._record(item)
+        self._replay.message_over(self._turns)
 
     def _compare(self, item: TurnItem) -> None:
         match item:

@@ -14,7 +14,8 @@ from pml.errors import SandboxDiedError, SandboxError
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.guards import Guards
 from pml.runtime.sandbox.pool import SandboxPool
-from pml.runtime.sandbox.process import Sandbox, SandboxEnd
+from pml.runtime.sandbox.process import Sandbox
+from pml.runtime.sandbox.protocol import SandboxEnd
 from tests.runtime.sandbox.driver import drive, run_program, start_input
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
