@@ -46,6 +46,8 @@ class TaskSummary(Record, frozen=True, kw_only=True):
     duration_ms: Duration
     result_preview: str = ""
     error: str | None = None
+    mocked: bool = False
+    """The result is a mock: no server was asked (EX-6)."""
 
 
 class ToolFailure(Record, frozen=True, kw_only=True):

@@ -113,6 +113,8 @@ class Returned(Record, frozen=True, kw_only=True, tag="returned"):
     """The server answered; ``value`` is what the code sees."""
 
     value: JsonText
+    mocked: bool = False
+    """No server was asked: the run is dry, and this is a mock (EX-6)."""
 
 
 class Failed(Record, frozen=True, kw_only=True, tag="failed"):

@@ -30,6 +30,8 @@ class TaskResult(Record, frozen=True, kw_only=True):
     attempts: Count
     delivered: bool
     """False for a call whose result the code did not wait for, or that is in doubt."""
+    mocked: bool = False
+    """The result is a mock: no server was asked (EX-6)."""
 
 
 class ExecutionTrace(Record, frozen=True, kw_only=True):

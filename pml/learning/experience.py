@@ -65,8 +65,9 @@ class Experience:
 
 
 def teaches(trace: ExecutionTrace) -> bool:
-    """Whether it says how well the capability works: a run that was stopped does not."""
-    return trace.state in (RunState.SUCCESS, RunState.ERROR)
+    """Whether it says how well the capability works: neither a run that was stopped nor one
+    with mocks does."""
+    return trace.state in (RunState.SUCCESS, RunState.ERROR) and not trace.dry_run
 
 
 def canonical_arguments(arguments: JsonText) -> JsonText:

@@ -82,6 +82,7 @@ def _summary(task: TaskResult, limits: Limits) -> TaskSummary:
         duration_ms=task.duration_ms,
         result_preview=preview(task.result, limits.preview_chars) if task.success else "",
         error=task.error,
+        mocked=task.mocked,
     )
 
 

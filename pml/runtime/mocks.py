@@ -165,7 +165,8 @@ class MockedCalls:
         if tool is None or not self.dry_run.mocked(tool):
             await self.calls.ready(issued.tool.partition(":")[0])
             return await self.calls.call(issued)
-        return Returned(value=self.dry_run.value(tool, self._occurrence(issued)))
+        value = self.dry_run.value(tool, self._occurrence(issued))
+        return Returned(value=value, mocked=True)
 
     def _occurrence(self, issued: Issued) -> int:
         for call in self.ledger.calls[len(self._occurrences) : issued.call + 1]:

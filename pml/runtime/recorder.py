@@ -83,6 +83,7 @@ def project(
             if isinstance(record, Decided)
         ),
         task_results=task_results(ledger, limits),
+        dry_run=run.dry_run,
     )
 
 
@@ -141,6 +142,7 @@ def _task_result(call: CallState, limits: Limits) -> TaskResult:
         duration_ms=round(call.duration_ms, 3),
         attempts=call.attempts,
         delivered=call.delivered,
+        mocked=isinstance(outcome, Returned) and outcome.mocked,
     )
 
 

@@ -55,6 +55,7 @@ def test_runs_with_one_input_prove_little() -> None:
 @pytest.mark.parametrize("state", list(RunState))
 def test_only_success_and_error_teach(state: RunState) -> None:
     assert teaches(a_trace(state=state)) is (state in (RunState.SUCCESS, RunState.ERROR))
+    assert not teaches(a_trace(state=state, dry_run=True))
 
 
 def test_arguments_are_equal_whatever_their_layout() -> None:

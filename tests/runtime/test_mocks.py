@@ -107,6 +107,7 @@ def test_a_tool_that_changes_anything_is_never_reached(
             assert not rules.mocked(found(tool))
             continue
         assert server.reached[reached:] == []
+        assert outcome.mocked
         mock = mock_for(configured, tool) if given_mock is None else given_mock
         occurrence = tools[: number + 1].count(tool)
         assert json.loads(outcome.value) == expected(tool, mock, occurrence)

@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import combinations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -177,3 +178,16 @@ def test_a_large_value_is_cut_from_the_trace_and_whole_in_the_results() -> None:
     trace = project(run(RunState.SUCCESS), EMPTY, ledger, {}, Limits())
     assert trace.task_results[0].result == {"_truncated": True, "_originalSize": len(text)}
     assert full_results(ledger) == (("n1", text),)
+
+
+def test_a_mock_is_marked_and_so_is_the_trace() -> None:
+    """EX-6: which task was mocked is said by the log, whatever the permissions say by now."""
+    ledger = Ledger()
+    for number, mocked in enumerate((True, False)):
+        ledger.issue(site="n1", tool="a:x", arguments="{}", effect=Effect.READ, at_ms=1)
+        ledger.deliver(number, Returned(value="1", mocked=mocked), 2)
+    dry = msgspec.structs.replace(run(RunState.SUCCESS), dry_run=True)
+    trace = project(dry, EMPTY, ledger, {}, Limits())
+    assert trace.dry_run
+    assert [task.mocked for task in trace.task_results] == [True, False]
+    assert not project(run(RunState.SUCCESS), EMPTY, ledger, {}, Limits()).dry_run
