@@ -20,6 +20,7 @@ from pml.domain.capability import (
 )
 from pml.domain.record import JsonText, decode, encode
 from pml.domain.structure import StaticStructure
+from pml.domain.trace import ToolDependency
 from pml.store.capability_names import candidates, check_name, name_taken
 from pml.store.connection import Connection
 from pml.store.database import Database
@@ -28,6 +29,7 @@ from pml.store.ports import PAST_INTENTS, CapabilityChanges, Mark
 from pml.store.printable import printable
 from pml.store.queries import queries
 from pml.store.staleness import called
+from pml.store.tool_dependencies import dependency
 
 _SQL = queries("capabilities")
 _NAMES_AT_ONCE = 50
@@ -97,6 +99,13 @@ class PostgresCapabilities:
             except psycopg.errors.UniqueViolation as violation:
                 raise name_taken(name) from violation
             return await _get(connection, capability_id)
+
+    async def dependencies(self) -> tuple[ToolDependency, ...]:
+        """See `Capabilities.dependencies`."""
+        async with self._database.connection() as connection:
+            cursor = connection.cursor(row_factory=kwargs_row(dependency))
+            await cursor.execute(_SQL["dependencies"])
+            return tuple(await cursor.fetchall())
 
     async def changes(self, since: Mark | None) -> CapabilityChanges:
         """See `Capabilities.changes`."""

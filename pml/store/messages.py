@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from pml.domain.approval import ApiKey, Approval, ApprovalState
 from pml.domain.run import LogRecord
+from pml.domain.tools import Tool
 from pml.domain.trace import ExecutionTrace
-from pml.errors import NotFoundError
+from pml.errors import ApprovalStateError, NotFoundError
 
 
 def no_run(run_id: str) -> NotFoundError:
@@ -86,3 +88,87 @@ def no_result(run_id: str, task_id: str, expired_at_ms: int | None) -> NotFoundE
     else:
         hint = "it has expired: results are kept for a limited time; run the program again"
     return NotFoundError("result", f"{run_id}/{task_id}", hint)
+
+
+def check_pending(approval: Approval) -> None:
+    """What is asked waits for an answer.
+
+    Raises:
+        ValueError: it has one.
+    """
+    if approval.state is not ApprovalState.PENDING:
+        message = f"approval {approval.id!r} is {approval.state}: expected a pending one"
+        raise ValueError(message)
+
+
+def no_run_to_approve(run_id: str) -> ValueError:
+    """Approval is asked for a run that there is."""
+    return ValueError(f"there is no run {run_id!r} to be approved")
+
+
+def approval_exists(approval_id: str) -> ValueError:
+    """Ids of approvals are made by the server and never used twice."""
+    return ValueError(f"there is an approval {approval_id!r} already")
+
+
+def no_approval(approval_id: str) -> NotFoundError:
+    """There is no request of that id."""
+    return NotFoundError("approval", approval_id, "`pml approve` lists those that wait")
+
+
+def answered(approval: Approval, wanted: ApprovalState) -> Approval:
+    """A request that cannot be answered any more, if it was answered so.
+
+    Raises:
+        ApprovalStateError: it was answered otherwise, withdrawn, or has expired.
+    """
+    if approval.state is wanted:
+        return approval
+    over = approval.state is ApprovalState.PENDING
+    raise ApprovalStateError(approval.id, ApprovalState.EXPIRED if over else approval.state)
+
+
+def grant_exists(grant_id: str) -> ValueError:
+    """Ids of grants are never used twice."""
+    return ValueError(f"there is a grant {grant_id!r} already")
+
+
+def no_grant(grant_id: str) -> NotFoundError:
+    """There is no grant of that id."""
+    return NotFoundError("grant", grant_id, "`pml approve --remembered` lists them")
+
+
+def key_exists(key: ApiKey) -> ValueError:
+    """The id, the name or the key itself is taken."""
+    return ValueError(f"there is an API key {key.name!r} (or one of its id) already: revoke it")
+
+
+def no_key(key_id: str) -> NotFoundError:
+    """There is no key of that id."""
+    return NotFoundError("API key", key_id)
+
+
+def check_looked_at(tool: Tool, schema_hash: str) -> None:
+    """A tool is accepted as it was looked at.
+
+    Raises:
+        ApprovalStateError: its server describes it otherwise again.
+    """
+    if tool.schema_hash() != schema_hash:
+        raise ApprovalStateError(tool.id, "described otherwise again")
+
+
+def no_tool(tool_id: str) -> NotFoundError:
+    """No server lists that tool."""
+    return NotFoundError("tool", tool_id, "`pml tools` lists those that there are")
+
+
+def check_retention(traces_kept: int, trace_age_ms: int) -> None:
+    """Bounds of what is kept.
+
+    Raises:
+        ValueError: one of them is negative.
+    """
+    if traces_kept < 0 or trace_age_ms < 0:
+        message = f"found {traces_kept} traces and {trace_age_ms} ms: expected 0 or more of both"
+        raise ValueError(message)

@@ -11,12 +11,13 @@ surrogates replaced by U+FFFD: PostgreSQL cannot hold them.  An id with one is o
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NewType, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pml.domain.approval import ApiKey, Approval, AuditEntry, Grant
+from pml.domain.approval import ApiKey, Approval, AuditEntry, Grant, Quarantined
 from pml.domain.capability import Capability, Literals, NewCapability, PastIntent
 from pml.domain.record import JsonText, Record
 from pml.domain.run import LogRecord, Run, RunProgram, RunState
@@ -40,6 +41,8 @@ Mark = NewType("Mark", int)
 What is committed late is not missed: a change may be told twice, never not at all.
 """
 
+
+NO_CALLEES: Mapping[str, int] = MappingProxyType({})
 
 PAST_INTENTS = 100
 """Of one capability, the latest; more would say nothing new and be told after each run."""
@@ -88,6 +91,10 @@ class ToolSchemas(Protocol):
         Of two tools with one name the last counts.  Capabilities that use a tool that is gone
         or whose schema hash changed, directly or through others, become stale (ST-4).  What
         results showed stays known while the schema hash is the same, whatever ``tools`` says.
+
+        The first listing of a tool accepts it (HIL-5).  One whose schema hash differs from
+        what was accepted, also long ago, is quarantined (`Tool.changed`) until it is accepted
+        or described as before.
         """
 
     async def catalog(self, servers: Collection[str] | None = None) -> Catalog:
@@ -107,6 +114,20 @@ class ToolSchemas(Protocol):
 
         Tools that are not there, have changed since, or declare an output schema stay as
         they are.
+        """
+
+    async def quarantined(self) -> tuple[Quarantined, ...]:
+        """Tools that are there and described otherwise than when they were accepted, by id."""
+
+    async def accept(self, tool_id: str, *, schema_hash: str, by: str, now_ms: int) -> Tool:
+        """Accept a tool as it is described now; the audit log says so in the same transaction.
+
+        ``schema_hash`` is what the person looked at.  A tool that is not quarantined stays as
+        it is.
+
+        Raises:
+            NotFoundError: no server lists the tool.
+            ApprovalStateError: it is described otherwise than what was looked at.
         """
 
 
@@ -146,6 +167,9 @@ class Capabilities(Protocol):
             NotFoundError: there is no such capability.
             ValueError: the name is no `CAPABILITY_NAME`, or another capability has it.
         """
+
+    async def dependencies(self) -> tuple[ToolDependency, ...]:
+        """Edges between capabilities, by source, target and type; the ends are their ids."""
 
     async def changes(self, since: Mark | None) -> CapabilityChanges:
         """What changed since a mark; everything that is there, for None."""
@@ -273,7 +297,11 @@ class RunLog(Protocol):
         """
 
     async def delete_expired(self, now_ms: int) -> int:
-        """Delete logs and programs of ended runs whose TTL is over; how many records went."""
+        """Delete logs and programs of ended runs whose TTL is over; how many records went.
+
+        Those of a run whose parent has not ended stay: the parent may resume, and then takes
+        the run's end from its log.
+        """
 
 
 class Traces(Protocol):
@@ -293,6 +321,8 @@ class Traces(Protocol):
         result_expires_at_ms: int,
         arguments: JsonText = "{}",
         literals: Literals | None = None,
+        callees: Mapping[str, int] = NO_CALLEES,
+        tools: Mapping[str, str] | None = None,
     ) -> None:
         """Write a run's state, trace, task results and dependency counts, all or nothing.
 
@@ -302,7 +332,12 @@ class Traces(Protocol):
         life cycle are updated.  Only runs that ended in success or error teach.
         ``arguments`` is one JSON object of all bound arguments, lifted ones too; what is kept
         of it is an HMAC (rule 8).  ``literals`` become those of the past intent, if given and
-        the run succeeded.
+        the run succeeded.  ``callees`` says how often it called which capabilities; those that
+        are there are counted as edges from its own (`Capabilities.dependencies`).
+
+        ``tools`` are the schema hashes of tools by id, as the run knew them.  A success ends
+        that its capability is stale, unless one of the tools that it uses, directly or through
+        others, is gone or described otherwise by now.  None: it ends it whatever changed.
 
         Repeating it with the same trace id changes nothing.  When ``to`` is final, the log
         may be deleted from ``result_expires_at_ms`` on.  The trace is stored for the
@@ -363,13 +398,17 @@ class Leases(Protocol):
 
 
 class Approvals(Protocol):
-    """Requests for approval; every change writes its `AuditEntry` in the same transaction."""
+    """Requests for approval; every change writes its `AuditEntry` in the same transaction.
+
+    `Approval.decided_at_ms` of one that expired or was withdrawn says when that was.
+    """
 
     async def ask(self, approval: Approval) -> None:
         """Store a pending request; a pending one of the same run becomes withdrawn.
 
         Raises:
-            ValueError: there is no such run, or there is an approval of that id.
+            ValueError: it is not pending, there is no such run, or there is an approval of
+                that id.
         """
 
     async def get(self, approval_id: str) -> Approval:
@@ -401,7 +440,7 @@ class Approvals(Protocol):
         """The run ended otherwise: what is pending of it needs no answer any more."""
 
     async def expire(self, now_ms: int) -> tuple[Approval, ...]:
-        """Pending requests whose time is over become expired; those are returned."""
+        """Pending requests whose time is over become expired; those, the earliest first."""
 
 
 class Grants(Protocol):
@@ -432,10 +471,13 @@ class Audit(Protocol):
     """The audit log: append-only (HIL-3)."""
 
     async def write(self, entries: Sequence[AuditEntry]) -> None:
-        """Append; all or nothing."""
+        """Append; all or nothing.  Details are redacted here, once more."""
 
     async def recent(self, limit: int, *, run_id: str | None = None) -> tuple[AuditEntry, ...]:
-        """At most ``limit``, the latest first; of one run, if it is named."""
+        """At most ``limit``, the latest first, of one time the last written first.
+
+        Of one run, if it is named.
+        """
 
 
 class ApiKeys(Protocol):
@@ -445,7 +487,7 @@ class ApiKeys(Protocol):
         """Store a key.
 
         Raises:
-            ValueError: there is a key of that id or name that is not revoked.
+            ValueError: there is a key of that id, or one of that name that is not revoked.
         """
 
     async def find(self, key_hash: str) -> ApiKey | None:
@@ -466,6 +508,36 @@ class ApiKeys(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """How much was deleted (ST-7)."""
+
+    traces: int
+    runs: int
+    """With their tasks' results and approvals."""
+    results: int
+    """Texts of results; that they expired stays known."""
+    log_records: int
+    leases: int
+
+
+class Retention(Protocol):
+    """What is kept no longer (ST-7); the audit log always is."""
+
+    async def collect(self, *, now_ms: int, traces_kept: int, trace_age_ms: int) -> Collected:
+        """Delete what nobody needs any more, in many small transactions.
+
+        Traces beyond the latest ``traces_kept`` or executed more than ``trace_age_ms`` ago go,
+        the oldest first; what they taught stays.  Runs that ended before the oldest trace that
+        may stay, and of which neither trace nor log is left, go with all that hangs from them.
+        Expired results and logs go as by `TaskResults.delete_expired` and
+        `RunLog.delete_expired`, and leases that were over an hour ago.
+
+        Raises:
+            ValueError: ``traces_kept`` or ``trace_age_ms`` is negative.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
     """Everything that is kept, for one user."""
 
@@ -478,3 +550,10 @@ class Store:
     task_results: TaskResults
     tool_dependencies: ToolDependencies
     leases: Leases
+    approvals: Approvals
+    grants: Grants
+    audit: Audit
+    api_keys: ApiKeys
+    retention: Retention
+    hmac: Callable[[str], str]
+    """Hash with a key of the store's own: what may outlive a run of values nobody may read."""

@@ -20,6 +20,8 @@ from pml.store.queries import queries
 from pml.store.runs import find_run
 
 _SQL = queries("run_log")
+_RUNS_AT_ONCE = 20
+"""Whose logs one statement deletes: the longest have some 100,000 records."""
 
 
 class PostgresRunLog:
@@ -71,9 +73,17 @@ class PostgresRunLog:
 
     async def delete_expired(self, now_ms: int) -> int:
         """See `RunLog.delete_expired`."""
-        async with self._database.connection() as connection:
-            cursor = await connection.execute(_SQL["delete_expired"], {"now_ms": now_ms})
-        return cursor.rowcount
+        records = 0
+        while True:
+            async with self._database.connection() as connection:
+                row = {"now_ms": now_ms, "runs": _RUNS_AT_ONCE}
+                cursor = await connection.execute(_SQL["delete_expired"], row)
+                ((runs, deleted),) = await cursor.fetchall()
+            assert isinstance(runs, int)
+            assert isinstance(deleted, int)
+            records += deleted
+            if runs < _RUNS_AT_ONCE:
+                return records
 
 
 async def _check_fence(connection: Connection, run_id: str, epoch: int) -> None:

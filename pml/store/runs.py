@@ -7,7 +7,6 @@ import msgspec
 import psycopg
 from psycopg.rows import kwargs_row
 
-from pml.domain.limits import Limits
 from pml.domain.record import decode, encode
 from pml.domain.run import NEXT_STATES, Run, RunProgram, RunState
 from pml.errors import FencedError, RunStateError
@@ -38,9 +37,10 @@ _FINAL = [state.value for state in RunState if state.final]
 class PostgresRuns:
     """One row per run, its program encrypted beside it."""
 
-    def __init__(self, database: Database, key: LedgerKey) -> None:
+    def __init__(self, database: Database, key: LedgerKey, log_ttl_ms: int) -> None:
         self._database = database
         self._key = key
+        self._log_ttl_ms = log_ttl_ms
 
     async def create(self, run: Run, program: RunProgram) -> None:
         """See `Runs.create`."""
@@ -102,7 +102,7 @@ class PostgresRuns:
                 now_ms=now_ms,
                 epoch=epoch,
                 expires_at_ms=expires_at_ms,
-                log_expires_at_ms=now_ms + Limits().result_ttl_s * 1000,
+                log_expires_at_ms=now_ms + self._log_ttl_ms,
             )
 
     async def claim(

@@ -1,5 +1,6 @@
 """Results of tasks in PostgreSQL (`pml.store.ports.TaskResults`)."""
 
+from pml.store.batches import in_batches
 from pml.store.database import Database
 from pml.store.messages import check_page, no_result
 from pml.store.ports import ResultPage
@@ -44,6 +45,4 @@ class PostgresTaskResults:
 
     async def delete_expired(self, now_ms: int) -> int:
         """See `TaskResults.delete_expired`."""
-        async with self._database.connection() as connection:
-            cursor = await connection.execute(_SQL["delete_expired"], {"now_ms": now_ms})
-        return cursor.rowcount
+        return await in_batches(self._database, _SQL["delete_expired"], now_ms=now_ms)

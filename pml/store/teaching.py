@@ -5,6 +5,7 @@ runs of one capability teach one after the other and none overwrites what anothe
 """
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from pml.domain.capability import Learning, Lifecycle, Literals, normalised_intent
 from pml.domain.record import JsonText, decode, encode
 from pml.domain.structure import StaticStructure
-from pml.domain.trace import ExecutionTrace
+from pml.domain.trace import DependencyType, ExecutionTrace
 from pml.learning.experience import Experience
 from pml.store.capabilities import DagStructure
 from pml.store.connection import Connection
@@ -73,13 +74,19 @@ async def teach(
     argument_hash: str,
     literals: Literals | None,
     now_ms: int,
+    tools: Mapping[str, str] | None,
 ) -> None:
-    """Write what the capability's runs came to with this one."""
+    """Write what the capability's runs came to with this one; ``tools`` as in `Traces.finish`."""
     taught = capability.experience.after(
         trace,
         decode(StaticStructure, bytes(capability.structure)),
         argument_hash=argument_hash,
         has_parameters=capability.has_parameters,
+    )
+    stale = taught.stale or (
+        capability.experience.stale
+        and tools is not None
+        and await _outdated(connection, capability.id, tools)
     )
     intent = printable(trace.intent_text)
     row = {
@@ -90,7 +97,7 @@ async def teach(
         "argument_hmacs": list(taught.argument_hashes),
         "lifecycle": taught.lifecycle.value,
         "hidden": taught.hidden,
-        "stale": taught.stale,
+        "stale": stale,
         "intent_key": hashlib.sha256(normalised_intent(intent).encode()).hexdigest(),
         "intent": intent,
         "success": trace.success,
@@ -98,6 +105,33 @@ async def teach(
         "now_ms": now_ms,
     }
     await connection.execute(_SQL["teach"], row)
+
+
+async def _outdated(connection: Connection, capability_id: str, tools: Mapping[str, str]) -> bool:
+    row = {
+        "id": capability_id,
+        "tool_ids": [*map(printable, tools)],
+        "schema_hashes": [*tools.values()],
+    }
+    cursor = await connection.execute(_SQL["outdated"], row)
+    ((outdated,),) = await cursor.fetchall()
+    return bool(outdated)
+
+
+async def count_callees(
+    connection: Connection, capability_id: str, callees: Mapping[str, int]
+) -> None:
+    """Count the edges from a capability to those that its run called and that are there."""
+    if not callees:
+        return
+    row = {
+        "id": capability_id,
+        "callees": [*map(printable, callees)],
+        "counts": [*callees.values()],
+        "edge_type": DependencyType.CONTAINS.value,
+        "weight": DependencyType.CONTAINS.weight,
+    }
+    await connection.execute(_SQL["count_callees"], row)
 
 
 def argument_text(capability_id: str, arguments: JsonText) -> str:

@@ -20,10 +20,11 @@ class PostgresToolDependencies:
     async def all(self) -> tuple[ToolDependency, ...]:
         """See `ToolDependencies.all`."""
         async with self._database.connection() as connection:
-            cursor = connection.cursor(row_factory=kwargs_row(_dependency))
+            cursor = connection.cursor(row_factory=kwargs_row(dependency))
             await cursor.execute(_SQL["all"])
             return tuple(await cursor.fetchall())
 
 
-def _dependency(type: str, **columns: Any) -> ToolDependency:  # noqa: A002, ANN401
+def dependency(type: str, **columns: Any) -> ToolDependency:  # noqa: A002, ANN401
+    """A row, by column."""
     return ToolDependency(type=DependencyType(type), **columns)

@@ -1,13 +1,18 @@
 """Tools of upstream servers in PostgreSQL (`pml.store.ports.ToolSchemas`)."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from pml.domain.record import encode
-from pml.domain.tools import Catalog, Tool
+from pml.domain.approval import Quarantined
+from pml.domain.record import Record, decode, encode
+from pml.domain.tools import Catalog, Tool, changes_of
 from pml.learning.shapes import merged
+from pml.store.audit import write_entries
+from pml.store.audited import of_acceptance
 from pml.store.database import Database
+from pml.store.messages import check_looked_at, no_tool
 from pml.store.ports import Mark, Observation, ToolChanges
 from pml.store.printable import printable
 from pml.store.queries import queries
@@ -96,6 +101,30 @@ class PostgresToolSchemas:
                     row = {"server": server, "name": name, "observed_schema": schema}
                     await connection.execute(_SQL["observe"], row)
 
+    async def quarantined(self) -> tuple[Quarantined, ...]:
+        """See `ToolSchemas.quarantined`."""
+        async with self._database.connection() as connection:
+            cursor = await connection.execute(_SQL["quarantined"])
+            rows = await cursor.fetchall()
+        return tuple(Quarantined(accepted=_accepted(row), now=_tool(row)) for row in rows)
+
+    async def accept(self, tool_id: str, *, schema_hash: str, by: str, now_ms: int) -> Tool:
+        """See `ToolSchemas.accept`."""
+        server, _, name = printable(tool_id).partition(":")
+        key = {"server": server, "name": name}
+        async with self._database.connection() as connection, connection.transaction():
+            cursor = await connection.execute(_SQL["lock"], key)
+            row = await cursor.fetchone()
+            if row is None:
+                raise no_tool(tool_id)
+            tool = _tool(row)
+            check_looked_at(tool, schema_hash)
+            if tool.changed:
+                await connection.execute(_SQL["accept"], key)
+                looked_at = Quarantined(accepted=_accepted(row), now=tool)
+                await write_entries(connection, [of_acceptance(looked_at, by=by, now_ms=now_ms)])
+        return msgspec.structs.replace(tool, changed=())
+
 
 _COLUMNS = (
     "names",
@@ -122,9 +151,22 @@ def _row(position: int, tool: Tool) -> dict[str, object]:
     }
 
 
+class _Accepted(Record, frozen=True, kw_only=True):
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None
+    annotations: dict[str, Any]
+
+
+def _accepted(row: Sequence[object]) -> Tool:
+    """The tool of the row as it was accepted, where that is something else than it is now."""
+    parts = msgspec.structs.asdict(decode(_Accepted, _text(row[-1])))
+    return Tool(server=_text(row[0]), name=_text(row[1]), **parts)
+
+
 def _tool(row: Sequence[object]) -> Tool:
-    server, name, description, input_schema, output_schema, annotations, seen = map(_text, row)
-    return Tool(
+    server, name, description, input_schema, output_schema, annotations, seen, was = map(_text, row)
+    tool = Tool(
         server=server,
         name=name,
         description=description,
@@ -133,6 +175,9 @@ def _tool(row: Sequence[object]) -> Tool:
         annotations=msgspec.json.decode(annotations),
         observed_schema=msgspec.json.decode(seen or "null"),
     )
+    if not was:
+        return tool
+    return msgspec.structs.replace(tool, changed=changes_of(_accepted(row), tool))
 
 
 def _text(value: object) -> str:

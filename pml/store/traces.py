@@ -1,6 +1,6 @@
 """Traces in PostgreSQL (`pml.store.ports.Traces`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,10 +17,11 @@ from pml.store.connection import Connection
 from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
 from pml.store.messages import check_trace, no_run, no_trace
+from pml.store.ports import NO_CALLEES
 from pml.store.printable import printable
 from pml.store.queries import queries
 from pml.store.runs import move_run
-from pml.store.teaching import argument_text, lock, teach
+from pml.store.teaching import argument_text, count_callees, lock, teach
 
 _SQL = queries("traces")
 
@@ -46,6 +47,8 @@ class PostgresTraces:
         result_expires_at_ms: int,
         arguments: JsonText = "{}",
         literals: Literals | None = None,
+        callees: Mapping[str, int] = NO_CALLEES,
+        tools: Mapping[str, str] | None = None,
     ) -> None:
         """See `Traces.finish`."""
         check_trace(run_id, trace)
@@ -68,7 +71,9 @@ class PostgresTraces:
                     argument_hash=self._key.hmac(known_as),
                     literals=literals,
                     now_ms=now_ms,
+                    tools=tools,
                 )
+                await count_callees(connection, capability.id, callees)
             await move_run(
                 connection,
                 run_id,

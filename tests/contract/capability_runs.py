@@ -1,10 +1,11 @@
 """A capability that is kept, and one run of it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pml.domain.capability import Capability
 from pml.domain.run import RunState
-from pml.store.ports import Store
+from pml.store.ports import NO_CALLEES, Store
 from tests.store.nouns import (
     a_capability,
     a_program,
@@ -25,6 +26,8 @@ async def ran(
     state: RunState = RunState.SUCCESS,
     arguments: str = "{}",
     now_ms: int = 2_000,
+    tools: Mapping[str, str] | None = None,
+    callees: Mapping[str, int] = NO_CALLEES,
     **trace: object,
 ) -> None:
     """One run, from its start to its end."""
@@ -43,4 +46,6 @@ async def ran(
         dependencies=(),
         result_expires_at_ms=now_ms,
         arguments=arguments,
+        tools=tools,
+        callees=callees,
     )

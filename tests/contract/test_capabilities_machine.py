@@ -7,11 +7,13 @@ the changes from mark to mark must see what somebody sees who reads everything.
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
+from pml.domain.approval import Quarantined
 from pml.domain.capability import (
     Capability,
     Learning,
@@ -21,8 +23,8 @@ from pml.domain.capability import (
 )
 from pml.domain.run import RunState
 from pml.domain.structure import CapabilityCall, Task
-from pml.domain.tools import Tool
-from pml.domain.trace import ExecutionTrace
+from pml.domain.tools import Tool, changes_of
+from pml.domain.trace import ExecutionTrace, ToolDependency
 from pml.learning.lifecycle import lifecycle
 from pml.learning.priority import priority
 from pml.learning.td import learned
@@ -129,6 +131,9 @@ class CapabilityTwins(Twins):
         self.begin()
         self.listed: dict[str, Tool] = {}
         self.ever_listed: dict[str, Tool] = {}
+        self.listed_before: dict[str, Tool] = {}
+        self.accepted: dict[str, Tool] = {}
+        self.called: Counter[tuple[str, str]] = Counter()
         self.model: dict[str, Model] = {}
         self.runs = 0
         self.followers = [Follower(store) for store in self.stores]
@@ -143,9 +148,25 @@ class CapabilityTwins(Twins):
             assert said["name"] not in {model.name for model in self.model.values()}
             self.model[new.id] = Model(new, said["name"])
 
-    @rule(procedure=PROCEDURES, fields=TRACES, arguments=ARGUMENTS, now=TIMES, again=st.booleans())
+    @rule(
+        procedure=PROCEDURES,
+        fields=TRACES,
+        arguments=ARGUMENTS,
+        now=TIMES,
+        again=st.booleans(),
+        knew=st.sampled_from(["nothing", "listed", "listed", "listed_before"]),
+        callees=st.dictionaries(PROCEDURES, st.integers(1, 3), max_size=2),
+    )
     def run(
-        self, procedure: str, fields: dict[str, Any], arguments: str, *, now: int, again: bool
+        self,
+        procedure: str,
+        fields: dict[str, Any],
+        arguments: str,
+        *,
+        now: int,
+        again: bool,
+        knew: str,
+        callees: dict[str, int],
     ) -> None:
         capability_id = a_procedure(procedure, "a").id
         self.runs += 1
@@ -154,12 +175,26 @@ class CapabilityTwins(Twins):
         known = fields | {"capability_id": capability_id, "success": success}
         trace = a_trace(f"trace-{self.runs}", run_id, duration_ms=float(now), **known)
         self.ask(lambda store: store.runs.create(a_run(run_id), a_program()))
+        tools = None if knew == "nothing" else hashes(getattr(self, knew))
+        called = {PROCEDURE_IDS[callee]: number for callee, number in callees.items()}
         for _ in range(1 + again):
-            self.ask(lambda store: finished(store, trace, arguments, now))
+            self.ask(lambda store: finished(store, trace, arguments, now, tools, called))
         if capability_id in self.model:
-            self.taught(self.model[capability_id], trace, arguments, now)
+            fresh = tools is None or not self.outdated(capability_id, tools)
+            self.taught(self.model[capability_id], trace, arguments, now, fresh=fresh)
+            if trace.state is not RunState.CANCELLED:
+                known = {one: number for one, number in called.items() if one in self.model}
+                self.called.update({(capability_id, one): n for one, n in known.items()})
 
-    def taught(self, model: Model, trace: ExecutionTrace, arguments: str, now: int) -> None:
+    def outdated(self, capability_id: str, tools: dict[str, str]) -> bool:
+        return any(
+            self.listed.get(tool) is None or self.listed[tool].schema_hash() != tools.get(tool)
+            for tool in self.reached(capability_id, ()) & set(self.ever_listed)
+        )
+
+    def taught(
+        self, model: Model, trace: ExecutionTrace, arguments: str, now: int, *, fresh: bool
+    ) -> None:
         learning = Learning()
         for before, _, _ in model.runs:
             learning = learned(learning, before, model.new.structure)
@@ -168,7 +203,7 @@ class CapabilityTwins(Twins):
         assert stored.priority == priority(learning, trace)
         if trace.state is not RunState.CANCELLED:
             model.runs.append((trace, arguments, now))
-            model.stale = model.stale and not trace.success
+            model.stale = model.stale and not (trace.success and fresh)
 
     @rule(procedure=PROCEDURES, name=NAMES, now=TIMES)
     def rename(self, procedure: str, name: str, now: int) -> None:
@@ -186,8 +221,38 @@ class CapabilityTwins(Twins):
         changed = {name for name in new if self.ever_listed.get(name, new[name]) != new[name]}
         for capability_id, model in self.model.items():
             model.stale |= not (gone | changed).isdisjoint(self.reached(capability_id, ()))
-        self.listed = new
+        self.listed_before, self.listed = self.listed, new
         self.ever_listed |= new
+        self.accepted = new | self.accepted
+
+    @rule(name=st.sampled_from(TOOLS), description=DESCRIPTIONS)
+    def accept(self, name: str, description: str) -> None:
+        looked_at = a_tool(name, description=description)
+        said = self.ask(
+            lambda store: store.tool_schemas.accept(
+                looked_at.id, schema_hash=looked_at.schema_hash(), by="ada", now_ms=1
+            )
+        )
+        if self.listed.get(looked_at.id) == looked_at:
+            assert said == looked_at
+            self.accepted[looked_at.id] = looked_at
+
+    @precondition(lambda self: hasattr(self, "model"))
+    @invariant()
+    def what_changed_since_it_was_accepted_is_quarantined(self) -> None:
+        said = self.ask(lambda store: store.tool_schemas.quarantined())
+        assert said == tuple(
+            Quarantined(accepted=was, now=replace(now, changed=changes_of(was, now)))
+            for tool_id, now in sorted(self.listed.items())
+            if (was := self.accepted[tool_id]) != now
+        )
+
+    @precondition(lambda self: hasattr(self, "model"))
+    @invariant()
+    def calls_of_capabilities_are_counted(self) -> None:
+        said = self.ask(lambda store: store.capabilities.dependencies())
+        edges = cast("tuple[ToolDependency, ...]", said)
+        assert {(edge.source, edge.target): edge.count for edge in edges} == self.called
 
     def reached(self, capability_id: str, above: tuple[str, ...]) -> set[str]:
         """Tools that the capability calls, those of capabilities that are kept included."""
@@ -245,7 +310,18 @@ class CapabilityTwins(Twins):
             }
 
 
-async def finished(store: Store, trace: ExecutionTrace, arguments: str, now: int) -> None:
+def hashes(tools: dict[str, Tool]) -> dict[str, str]:
+    return {tool_id: tool.schema_hash() for tool_id, tool in tools.items()}
+
+
+async def finished(  # noqa: PLR0917
+    store: Store,
+    trace: ExecutionTrace,
+    arguments: str,
+    now: int,
+    tools: dict[str, str] | None,
+    callees: dict[str, int],
+) -> None:
     await store.traces.finish(
         trace.run_id,
         trace.state,
@@ -257,6 +333,8 @@ async def finished(store: Store, trace: ExecutionTrace, arguments: str, now: int
         dependencies=(),
         result_expires_at_ms=now,
         arguments=arguments,
+        tools=tools,
+        callees=callees,
     )
 
 

@@ -32,6 +32,30 @@ async def test_a_changed_tool_makes_its_users_stale(any_store: Store) -> None:
     assert await stale(any_store) == {"both"}
 
 
+async def test_a_run_that_knew_a_tool_otherwise_does_not_end_that_it_is_stale(
+    any_store: Store,
+) -> None:
+    """ST-4: a run that began before the change says nothing of what came after it."""
+    old, new = a_tool("read"), a_tool("read", description="new")
+    await any_store.tool_schemas.replace("fs", [old])
+    below = await kept(any_store, "below")
+    above = await kept(any_store, "above", structure=a_structure("x:y", calls=(below.id,)))
+    await any_store.tool_schemas.replace("fs", [new])
+    knew: tuple[dict[str, str], ...] = (
+        {},
+        {"fs:read": old.schema_hash()},
+        {"fs:\x00": new.schema_hash()},
+    )
+    for number, tools in enumerate(knew):
+        await ran(any_store, above.id, number, tools=tools)
+        assert await stale(any_store) == {"below", "above"}
+    await ran(any_store, above.id, 8, tools={"fs:read": new.schema_hash()})
+    assert await stale(any_store) == {"below"}
+    await any_store.tool_schemas.replace("fs", [])
+    await ran(any_store, below.id, 9, tools={"fs:read": new.schema_hash()})
+    assert await stale(any_store) == {"below", "above"}
+
+
 async def test_a_tool_that_is_gone_makes_its_users_stale(any_store: Store) -> None:
     await any_store.tool_schemas.replace("fs", [a_tool("read"), a_tool("write")])
     reader = await kept(any_store, "reader")
@@ -111,7 +135,8 @@ async def test_tools_that_changed_or_are_gone_are_told(any_store: Store) -> None
     changed = a_tool("a", description="new")
     await any_store.tool_schemas.replace("fs", [a_tool("e"), a_tool("c"), changed])
     changes = await any_store.tool_schemas.changes(quiet.mark)
-    assert {tool.id: tool for tool in changes.tools} == {"fs:a": changed, "fs:e": a_tool("e")}
+    told = {"fs:a": a_tool("a", description="new", changed=("description",)), "fs:e": a_tool("e")}
+    assert {tool.id: tool for tool in changes.tools} == told
     assert changes.gone == ("fs:b",)
     quiet, _ = await until_quiet(any_store)
     await any_store.tool_schemas.replace("fs", [changed, a_tool("b"), a_tool("c"), a_tool("e")])

@@ -38,7 +38,8 @@ class RunTwins(Twins):
     @rule(run_id=IDS, state=FIRST_STATES, created=TIMES, owner=OWNERS, intent=st.text(max_size=5))
     def create(self, run_id: str, state: RunState, created: int, owner: str, intent: str) -> None:
         run = a_run(run_id, state=state, created_at_ms=created, owner=owner, intent=intent)
-        self.ask(lambda store: store.runs.create(run, a_program(seed=created)))
+        if self.ask(lambda store: store.runs.create(run, a_program(seed=created))) is None:
+            self.epochs[run_id] = self.lengths[run_id] = 0
 
     @rule(
         run_id=st.sampled_from(["child", "r1"]),
@@ -69,7 +70,7 @@ class RunTwins(Twins):
             epoch=epoch,
         )
         if self.ask(lambda store: store.runs.create(run, a_program())) is None:
-            self.epochs[run_id] = epoch
+            self.epochs[run_id], self.lengths[run_id] = epoch, 0
 
     def epoch(self, run_id: str, off_by: int) -> int:
         return max(0, self.epochs.get(run_id, 0) + off_by)
@@ -143,7 +144,9 @@ class RunTwins(Twins):
 
     @rule(trace=consumes(traces), to=END_STATES, now=TIMES, epoch=st.integers(0, 3))
     def finish_again(self, trace: ExecutionTrace, to: RunState, now: int, epoch: int) -> None:
-        assert self.ask(lambda store: self.finished(store, epoch, to, trace, now)) is None
+        there = self.runner.run(self.stores[1].traces.of_run(trace.run_id))
+        said = self.ask(lambda store: self.finished(store, epoch, to, trace, now))
+        assert said is None or trace.id not in {one.id for one in there}
 
     @staticmethod
     def finished(
@@ -165,6 +168,19 @@ class RunTwins(Twins):
     def expire(self, now: int) -> None:
         self.ask(lambda store: store.run_log.delete_expired(now))
         self.ask(lambda store: store.task_results.delete_expired(now))
+        self.count_records()
+
+    @rule(now=TIMES | st.just(10**13), kept=st.integers(0, 3), age=TIMES)
+    def collect(self, now: int, kept: int, age: int) -> None:
+        latest = self.runner.run(self.stores[1].traces.recent(kept))
+        self.ask(
+            lambda store: store.retention.collect(now_ms=now, traces_kept=kept, trace_age_ms=age)
+        )
+        said = self.ask(lambda store: store.traces.recent(99))
+        assert said == tuple(one for one in latest if one.executed_at_ms >= now - age)
+        self.count_records()
+
+    def count_records(self) -> None:
         for run_id in self.lengths:
             length = self.runner.run(self.stores[1].run_log.read(run_id))
             self.lengths[run_id] = len(length)

@@ -8,7 +8,7 @@ import pytest
 
 from pml.domain.capability import Capability, Learning, Lifecycle, PastIntent, normalised_intent
 from pml.domain.run import RunState
-from pml.domain.trace import ExecutionTrace
+from pml.domain.trace import DependencyType, ExecutionTrace
 from pml.errors import RunStateError
 from pml.learning.priority import priority
 from pml.learning.td import learned
@@ -18,6 +18,7 @@ from tests.store.nouns import (
     a_program,
     a_run,
     a_trace,
+    an_edge,
 )
 
 STOPPED = [
@@ -232,3 +233,22 @@ async def test_only_the_latest_intents_of_a_capability_are_told(any_store: Store
     assert [one.intent for one in await any_store.capabilities.intents(made.id)] == latest
     told = (await any_store.capabilities.changes(None)).intents
     assert [one.intent for one in told] == latest
+
+
+async def test_what_a_capability_called_is_counted(any_store: Store) -> None:
+    """ST-3: edges between capabilities, from runs that teach, to what is there."""
+    a, b, c = [await kept(any_store, name) for name in "abc"]
+    called = {b.id: 2, c.id: 1, "gone\x00": 7}
+    await ran(any_store, a.id, 1, callees=called)
+    await ran(any_store, a.id, 2, callees={c.id: 3}, state=RunState.ERROR)
+    await ran(any_store, a.id, 3, callees=called, state=RunState.CANCELLED)
+    await ran(any_store, None, 4, callees=called)
+    contains = DependencyType.CONTAINS
+    expected = [
+        an_edge(a.id, target, type=contains, count=count)
+        for target, count in ((b.id, 2), (c.id, 4))
+    ]
+    found = await any_store.capabilities.dependencies()
+    assert found == tuple(sorted(expected, key=lambda edge: edge.target))
+    assert {edge.weight for edge in found} == {0.8}
+    assert await any_store.tool_dependencies.all() == ()

@@ -40,7 +40,8 @@ async def test_a_server_without_tools_is_known(any_store: Store) -> None:
 async def test_tools_that_are_gone_do_not_show_until_they_return(any_store: Store) -> None:
     await any_store.tool_schemas.replace("fs", [a_tool("read"), a_tool("write")])
     await any_store.tool_schemas.replace("fs", [a_tool("write", description="new")])
-    assert await listed(any_store, "fs") == (a_tool("write", description="new"),)
+    new = a_tool("write", description="new", changed=("description",))
+    assert await listed(any_store, "fs") == (new,)
     assert (await any_store.tool_schemas.catalog()).find("fs:read") is None
     await any_store.tool_schemas.replace("fs", [a_tool("read")])
     assert await listed(any_store, "fs") == (a_tool("read"),)

@@ -30,7 +30,16 @@ _SETTINGS = settings(
     stateful_step_count=30,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
-_TABLES = ("run", "tool_dependency", "workflow_pattern", "tool_server", "embedding", "lease")
+_TABLES = (
+    "run",
+    "tool_dependency",
+    "workflow_pattern",
+    "tool_server",
+    "embedding",
+    "lease",
+    "approval_grant",
+    "api_key",
+)
 """What hangs from their rows goes with them."""
 
 Question: TypeAlias = Callable[[Store], Awaitable[object]]

@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any
 
+from pml.domain.approval import ApiKey, Approval, Grant, GrantScope, Role, ToolVersion
 from pml.domain.capability import CapabilityParameter, NewCapability
 from pml.domain.permissions import Effect
 from pml.domain.run import Delivered, Issued, LogRecord, Returned, Run, RunProgram, RunState
@@ -139,3 +140,30 @@ def a_structure(*tools: str, calls: tuple[str, ...] = ()) -> StaticStructure:
         for number, callee in enumerate(calls, start=len(tasks) + 1)
     ]
     return StaticStructure(nodes=(decision, *tasks, *nested), edges=(), complete=True)
+
+
+def an_approval(approval_id: str = "ask-1", run_id: str = "run-1", **fields: object) -> Approval:
+    known: dict[str, Any] = {
+        "source_hash": "0" * 64,
+        "arguments_hmac": "1" * 64,
+        "tools": (ToolVersion(tool="fs:write\x00", schema_hash="2" * 64),),
+        "asked_at_ms": 1_000,
+        "expires_at_ms": 9_000,
+    }
+    return Approval(id=approval_id, run_id=run_id, **known | fields)
+
+
+def a_grant(grant_id: str = "grant-1", **fields: object) -> Grant:
+    arguments = {"path": "/tmp/*", "\x00": [1.0, {"z": None, "a": 10**15}]}
+    known: dict[str, Any] = {
+        "scope": GrantScope(tool="fs:*", arguments=arguments, ttl_s=3_600),
+        "granted_at_ms": 1_000,
+        "granted_by": "ada",
+        "expires_at_ms": 9_000,
+    }
+    return Grant(id=grant_id, **known | fields)
+
+
+def an_api_key(key_id: str = "key-1", **fields: object) -> ApiKey:
+    known: dict[str, Any] = {"name": "laptop", "role": Role.AGENT, "created_at_ms": 1_000}
+    return ApiKey(id=key_id, **known | fields)

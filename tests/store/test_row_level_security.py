@@ -27,6 +27,11 @@ ROWS = {
     "run": "(id, intent, state, reason, source_hash, owner, created_at_ms, updated_at_ms,"
     " timeout_ms) VALUES ('r', '', 'running', '', '', '', 0, 0, 0)",
     "lease": "(owner, expires_at) VALUES ('o', now())",
+    "approval": "(id, run_id, source_hash, arguments_hmac, tools, calls, state, asked_at_ms,"
+    " expires_at_ms, decided_by, note)"
+    " VALUES ('a', 'r', '', '', '[]', '{}', 'pending', 0, 1, '', '')",
+    "approval_grant": "(id, scope, granted_at_ms, granted_by, note) VALUES ('g', '{}', 0, '', '')",
+    "api_key": "(id, name, role, key_hash, created_at_ms) VALUES ('k', 'k', 'agent', 'h', 0)",
     "run_log": "(run_id, seq, kind, body) VALUES ('r', 0, 'issued', '')",
     "execution_trace": "(id, run_id, capability_id, intent_text, initial_context, executed_at_ms,"
     " success, state, duration_ms, executed_path, decisions, task_results, priority, exploratory,"
@@ -107,7 +112,7 @@ async def test_a_user_changes_only_rows_of_their_own(
     assert await count(others, table) == 1
 
 
-@pytest.mark.parametrize("table", ROWS)
+@pytest.mark.parametrize("table", [table for table in ROWS if table != "permission_audit_log"])
 async def test_a_user_writes_no_row_for_another(
     database: Database, others: Database, table: str
 ) -> None:
@@ -116,6 +121,27 @@ async def test_a_user_writes_no_row_for_another(
     with pytest.raises(StoreError, match="violates row-level security policy"):
         async with database.connection() as connection:
             await connection.execute(sql.SQL("UPDATE {} SET user_id = {}").format(name, other))
+
+
+async def test_the_audit_log_is_append_only(database: Database, others: Database) -> None:
+    """HIL-3: nobody changes or deletes an entry, or writes one for another user."""
+    await insert_a_row_everywhere(database)
+    async with database.connection() as connection:
+        for statement in (
+            "UPDATE permission_audit_log SET actor = 'nobody'",
+            "DELETE FROM permission_audit_log",
+        ):
+            changed = await connection.execute(statement.encode())
+            assert changed.rowcount == 0
+        cursor = await connection.execute("SELECT actor FROM permission_audit_log")
+        assert await cursor.fetchall() == [("someone",)]
+    theirs = sql.SQL(
+        "INSERT INTO permission_audit_log (user_id, at_ms, event, actor)"
+        " VALUES ({}, 0, 'granted', 'someone')"
+    ).format(sql.Literal(others.user_id))
+    with pytest.raises(StoreError, match="violates row-level security policy"):
+        async with database.connection() as connection:
+            await connection.execute(theirs)
 
 
 async def test_a_child_row_cannot_point_to_another_users_parent(

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from pml.domain.capability import Capability, NewCapability, PastIntent
+from pml.domain.trace import ToolDependency
 from pml.store.capability_names import candidates, check_name, name_taken
 from pml.store.memory.data import Data, KeptCapability, stored
 from pml.store.messages import capability_not_found
@@ -85,6 +86,11 @@ class MemoryCapabilities:
         kept.capability = msgspec.structs.replace(kept.capability, name=name, updated_at_ms=now_ms)
         kept.changed = self._data.changed()
         return kept.whole()
+
+    async def dependencies(self) -> tuple[ToolDependency, ...]:
+        """See `Capabilities.dependencies`."""
+        edges = self._data.capability_dependencies.values()
+        return tuple(sorted(edges, key=lambda edge: (edge.source, edge.target, edge.type)))
 
     async def changes(self, since: Mark | None) -> CapabilityChanges:
         """See `Capabilities.changes`."""

@@ -13,12 +13,14 @@ from typing import TypeVar
 
 import msgspec
 
+from pml.domain.approval import ApiKey, Approval, AuditEntry, Grant
 from pml.domain.capability import Capability, PastIntent
 from pml.domain.record import JsonText, Record, decode, encode
 from pml.domain.run import LogRecord, Run, RunProgram
-from pml.domain.tools import Tool
+from pml.domain.tools import Tool, changes_of
 from pml.domain.trace import DependencyType, ExecutionTrace, ToolDependency
 from pml.learning.experience import Experience
+from pml.store.audited import sanitised
 from pml.store.messages import no_run
 from pml.store.ports import Mark
 
@@ -38,6 +40,14 @@ class KeptTool:
     changed: int
     """Number of the change in `Data.changes`."""
     gone: bool = False
+    accepted: Tool | None = None
+    """What was accepted, if it is described otherwise now."""
+
+    def whole(self) -> Tool:
+        """The tool, with what differs from what was accepted."""
+        if self.accepted is None:
+            return self.tool
+        return msgspec.structs.replace(self.tool, changed=changes_of(self.accepted, self.tool))
 
 
 @dataclass(slots=True)
@@ -88,6 +98,12 @@ class Data:
     programs: dict[str, RunProgram] = field(default_factory=dict)
     logs: dict[str, list[LogRecord]] = field(default_factory=dict)
     log_expiry: dict[str, int] = field(default_factory=dict)
+    approvals: dict[str, Approval] = field(default_factory=dict)
+    grants: dict[str, Grant] = field(default_factory=dict)
+    audit: list[AuditEntry] = field(default_factory=list)
+    keys: dict[str, ApiKey] = field(default_factory=dict)
+    """By the hash of the key."""
+    capability_dependencies: dict[tuple[str, str], ToolDependency] = field(default_factory=dict)
     leases: dict[str, float] = field(default_factory=dict)
     """When the lease of each owner is over."""
     traces: dict[str, ExecutionTrace] = field(default_factory=dict)
@@ -105,6 +121,24 @@ class Data:
         if run_id not in self.runs:
             raise no_run(run_id)
         return self.runs[run_id]
+
+    def forget_runs(self, gone: set[str]) -> None:
+        """Without them, and what hangs from them."""
+        for run_id in gone:
+            del self.runs[run_id], self.log_expiry[run_id]
+            self.logs.pop(run_id, None)
+        self.results = {key: one for key, one in self.results.items() if key[0] not in gone}
+        self.approvals = {key: one for key, one in self.approvals.items() if one.run_id not in gone}
+        for run in list(self.runs.values()):
+            links = {
+                "parent_run_id": None if run.parent_run_id in gone else run.parent_run_id,
+                "replaces_run_id": None if run.replaces_run_id in gone else run.replaces_run_id,
+            }
+            self.runs[run.id] = msgspec.structs.replace(run, **links)
+
+    def note(self, *entries: AuditEntry) -> None:
+        """Write the audit log."""
+        self.audit.extend(stored(sanitised(entry)) for entry in entries)
 
     def changed(self) -> int:
         """The number of one more change."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from pml.domain.limits import Limits
 from pml.domain.run import NEXT_STATES, LogRecord, Run, RunProgram, RunState
 from pml.errors import FencedError, RunStateError
 from pml.store.memory.data import Data, stored
@@ -22,8 +21,9 @@ from pml.store.printable import printable
 class MemoryRuns:
     """By id."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: Data, log_ttl_ms: int) -> None:
         self._data = data
+        self._log_ttl_ms = log_ttl_ms
 
     async def create(self, run: Run, program: RunProgram) -> None:
         """See `Runs.create`."""
@@ -78,7 +78,7 @@ class MemoryRuns:
             now_ms=now_ms,
             epoch=epoch,
             expires_at_ms=expires_at_ms,
-            log_expires_at_ms=now_ms + Limits().result_ttl_s * 1000,
+            log_expires_at_ms=now_ms + self._log_ttl_ms,
         )
 
     def moved(
@@ -189,7 +189,15 @@ class MemoryRunLog:
 
     async def delete_expired(self, now_ms: int) -> int:
         """See `RunLog.delete_expired`."""
-        over = [run_id for run_id, end in self._data.log_expiry.items() if end <= now_ms]
+        over = [
+            run_id
+            for run_id, end in self._data.log_expiry.items()
+            if end <= now_ms and not self._parent_goes_on(run_id)
+        ]
         for run_id in over:
             self._data.programs.pop(run_id, None)
         return sum(len(self._data.logs.pop(run_id, ())) for run_id in over)
+
+    def _parent_goes_on(self, run_id: str) -> bool:
+        parent = self._data.runs[run_id].parent_run_id
+        return parent is not None and parent not in self._data.log_expiry

@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import msgspec
 
+from pml.domain.approval import Quarantined
 from pml.domain.tools import Catalog, Tool
 from pml.learning.shapes import merged
+from pml.store.audited import of_acceptance
 from pml.store.memory.data import Data, KeptTool, stored
+from pml.store.messages import check_looked_at, no_tool
 from pml.store.ports import Mark, Observation, ToolChanges
 from pml.store.printable import printable
 from pml.store.staleness import called, callers
@@ -29,7 +32,7 @@ class MemoryToolSchemas:
         gone = {name: kept for name, kept in old.items() if name not in listed}
         lost = [name for name, kept in gone.items() if not kept.gone]
         for name in lost:
-            gone[name] = KeptTool(gone[name].tool, self._data.changed(), gone=True)
+            gone[name] = replace(gone[name], changed=self._data.changed(), gone=True)
         self._data.servers[server] = gone | {
             name: self._kept(tool, old.get(name)) for name, tool in listed.items()
         }
@@ -41,25 +44,29 @@ class MemoryToolSchemas:
         self._mark_stale({f"{server}:{name}" for name in (*lost, *altered)})
 
     def _kept(self, tool: Tool, old: KeptTool | None) -> KeptTool:
-        if old is None or old.tool.schema_hash() != tool.schema_hash():
+        if old is None:
             return KeptTool(tool, self._data.changed())
+        if old.tool.schema_hash() != tool.schema_hash():
+            was = old.accepted or msgspec.structs.replace(old.tool, observed_schema=None)
+            returned = was.schema_hash() == tool.schema_hash()
+            return KeptTool(tool, self._data.changed(), accepted=None if returned else was)
         tool = msgspec.structs.replace(tool, observed_schema=old.tool.observed_schema)
-        return KeptTool(tool, self._data.changed() if old.gone else old.changed)
+        changed = self._data.changed() if old.gone else old.changed
+        return replace(old, tool=tool, changed=changed, gone=False)
 
     def _mark_stale(self, tool_ids: set[str]) -> None:
         kept = self._data.capabilities
         calls = {one: called(known.capability.structure) for one, known in kept.items()}
         for capability_id in callers(tool_ids, calls):
             known = kept[capability_id]
-            if not known.experience.stale:
-                known.experience = replace(known.experience, stale=True)
-                known.changed = self._data.changed()
+            known.experience = replace(known.experience, stale=True)
+            known.changed = self._data.changed()
 
     async def catalog(self, servers: Collection[str] | None = None) -> Catalog:
         """See `ToolSchemas.catalog`."""
         return Catalog(
             {
-                server: [kept.tool for kept in tools.values() if not kept.gone]
+                server: [kept.whole() for kept in tools.values() if not kept.gone]
                 for server, tools in self._data.servers.items()
                 if servers is None or server in servers
             }
@@ -68,7 +75,7 @@ class MemoryToolSchemas:
     async def find(self, tool_ids: Collection[str]) -> Mapping[str, Tool]:
         """See `ToolSchemas.find`."""
         return {
-            kept.tool.id: kept.tool
+            kept.tool.id: kept.whole()
             for tools in self._data.servers.values()
             for kept in tools.values()
             if kept.tool.id in tool_ids and not kept.gone
@@ -84,7 +91,7 @@ class MemoryToolSchemas:
         ]
         return ToolChanges(
             mark=self._data.mark,
-            tools=tuple(kept.tool for kept in new if not kept.gone),
+            tools=tuple(kept.whole() for kept in new if not kept.gone),
             gone=() if since is None else tuple(kept.tool.id for kept in new if kept.gone),
         )
 
@@ -100,10 +107,37 @@ class MemoryToolSchemas:
                 kept.tool = msgspec.structs.replace(kept.tool, observed_schema=learned)
                 kept.changed = self._data.changed()
 
+    async def quarantined(self) -> tuple[Quarantined, ...]:
+        """See `ToolSchemas.quarantined`."""
+        found = [
+            Quarantined(accepted=kept.accepted, now=kept.whole())
+            for tools in self._data.servers.values()
+            for kept in tools.values()
+            if kept.accepted is not None and not kept.gone
+        ]
+        return tuple(sorted(found, key=lambda one: one.now.id))
+
+    async def accept(self, tool_id: str, *, schema_hash: str, by: str, now_ms: int) -> Tool:
+        """See `ToolSchemas.accept`."""
+        server, _, name = tool_id.partition(":")
+        kept = self._data.servers.get(server, {}).get(name)
+        if kept is None or kept.gone:
+            raise no_tool(tool_id)
+        check_looked_at(kept.tool, schema_hash)
+        if kept.accepted is not None:
+            looked_at = Quarantined(accepted=kept.accepted, now=kept.tool)
+            self._data.note(of_acceptance(looked_at, by=by, now_ms=now_ms))
+            kept.accepted, kept.changed = None, self._data.changed()
+        return kept.tool
+
 
 def _stored(server: str, tool: Tool) -> Tool:
     return stored(
         msgspec.structs.replace(
-            tool, server=server, description=printable(tool.description), observed_schema=None
+            tool,
+            server=server,
+            description=printable(tool.description),
+            observed_schema=None,
+            changed=(),
         )
     )

@@ -1,20 +1,22 @@
 """Traces, results and edges between tools in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
 from pml.domain.capability import Literals, PastIntent, normalised_intent
 from pml.domain.record import JsonText
 from pml.domain.run import RunState
-from pml.domain.trace import ExecutionTrace, ToolDependency
+from pml.domain.trace import DependencyType, ExecutionTrace, ToolDependency
 from pml.learning.experience import canonical_arguments, teaches
 from pml.learning.priority import priority
 from pml.store.memory.data import Data, KeptCapability, Result, stored
 from pml.store.memory.runs import MemoryRuns
 from pml.store.messages import check_page, check_trace, no_capability, no_result, no_trace
-from pml.store.ports import ResultPage
+from pml.store.ports import NO_CALLEES, ResultPage
 from pml.store.printable import printable
+from pml.store.staleness import called, callers
 
 _EDGE_SOURCES = ("template", "inferred", "observed")
 """From weak evidence to strong; an edge keeps the strongest it ever had."""
@@ -41,6 +43,8 @@ class MemoryTraces:
         result_expires_at_ms: int,
         arguments: JsonText = "{}",
         literals: Literals | None = None,
+        callees: Mapping[str, int] = NO_CALLEES,
+        tools: Mapping[str, str] | None = None,
     ) -> None:
         """See `Traces.finish`."""
         check_trace(run_id, trace)
@@ -60,7 +64,12 @@ class MemoryTraces:
             surprise = priority(kept.experience.learning, trace)
             trace = msgspec.structs.replace(trace, priority=surprise)
             if teaches(trace):
+                was_stale = kept.experience.stale
+                outdated = tools is not None and self._outdated(kept.capability.id, tools)
                 self._teach(kept, trace, arguments, literals, now_ms)
+                if was_stale and outdated:
+                    kept.experience = replace(kept.experience, stale=True)
+                self._count_callees(kept.capability.id, callees)
         self._data.traces[trace.id] = trace
         for task_id, text in results:
             self._data.results[run_id, task_id] = Result(text, result_expires_at_ms)
@@ -102,6 +111,33 @@ class MemoryTraces:
         )
         kept.used_at_ms = now_ms
         kept.changed = self._data.changed()
+
+    def _outdated(self, capability_id: str, known: Mapping[str, str]) -> bool:
+        """Whether a tool that it uses, directly or through others, is not what the run knew."""
+        patterns = self._data.capabilities
+        calls = {one: called(kept.capability.structure) for one, kept in patterns.items()}
+        changed = {
+            kept.tool.id
+            for tools in self._data.servers.values()
+            for kept in tools.values()
+            if kept.gone or known.get(kept.tool.id) != kept.tool.schema_hash()
+        }
+        return capability_id in callers(changed, calls)
+
+    def _count_callees(self, source: str, callees: Mapping[str, int]) -> None:
+        contains = DependencyType.CONTAINS
+        for target, count in callees.items():
+            if target not in self._data.capabilities:
+                continue
+            old = self._data.capability_dependencies.get((source, target))
+            self._data.capability_dependencies[source, target] = ToolDependency(
+                source=source,
+                target=target,
+                type=contains,
+                edge_source="observed",
+                weight=contains.weight,
+                count=count + (0 if old is None else old.count),
+            )
 
     def _printable(self, trace: ExecutionTrace) -> ExecutionTrace:
         error = trace.error_message

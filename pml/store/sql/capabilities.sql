@@ -107,3 +107,37 @@ DO UPDATE SET
   last_success = excluded.last_success,
   last_at_ms = excluded.last_at_ms,
   literals = coalesce(%(literals)s::json, past.literals)
+
+-- Whether a tool that it uses, directly or through others, is not what the run knew.
+-- name: outdated
+WITH RECURSIVE used AS (
+  SELECT unnest(tools) AS id
+  FROM workflow_pattern
+  WHERE pattern_id = %(id)s
+  UNION
+  SELECT unnest(tools)
+  FROM used
+  JOIN workflow_pattern ON pattern_id = used.id
+)
+SELECT EXISTS (
+  SELECT
+  FROM used
+  JOIN tool_schema ON tool_id = used.id
+  LEFT JOIN unnest(%(tool_ids)s::text[], %(schema_hashes)s::text[]) AS known (id, schema_hash)
+    ON known.id = used.id
+  WHERE gone_at IS NOT NULL OR known.schema_hash IS DISTINCT FROM tool_schema.schema_hash)
+
+-- In one order, so that two runs that end together do not wait in a circle.
+-- name: count_callees
+INSERT INTO capability_dependency AS edge (source, target, edge_type, edge_source, weight, count)
+SELECT %(id)s, pattern_id, %(edge_type)s, 'observed', %(weight)s, called.count
+FROM unnest(%(callees)s::text[], %(counts)s::bigint[]) AS called (id, count)
+JOIN workflow_pattern ON pattern_id = called.id
+ORDER BY pattern_id
+ON CONFLICT (user_id, source, target, edge_type)
+DO UPDATE SET count = edge.count + excluded.count, edge_source = excluded.edge_source
+
+-- name: dependencies
+SELECT source, target, edge_type AS type, edge_source, weight, count
+FROM capability_dependency
+ORDER BY source, target, edge_type

@@ -28,13 +28,28 @@ FROM run_log
 WHERE run_id = %(run_id)s
 ORDER BY seq
 
+-- A few runs at a time; what somebody else holds, they see to.
 -- name: delete_expired
-WITH ended AS (
+WITH over AS MATERIALIZED (
+  SELECT id
+  FROM run
+  WHERE log_expires_at_ms <= %(now_ms)s AND program IS NOT NULL
+    AND NOT EXISTS (SELECT FROM run AS parent
+                    WHERE parent.user_id = run.user_id AND parent.id = run.parent_run_id
+                      AND parent.log_expires_at_ms IS NULL)
+  ORDER BY log_expires_at_ms
+  LIMIT %(runs)s
+  FOR NO KEY UPDATE OF run SKIP LOCKED
+), ended AS (
   UPDATE run
   SET program = NULL
-  WHERE log_expires_at_ms <= %(now_ms)s AND program IS NOT NULL
-  RETURNING id
+  FROM over
+  WHERE run.id = over.id
+  RETURNING run.id
+), deleted AS (
+  DELETE FROM run_log
+  USING ended
+  WHERE run_log.run_id = ended.id
+  RETURNING run_log.run_id
 )
-DELETE FROM run_log
-USING ended
-WHERE run_log.run_id = ended.id
+SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM deleted)

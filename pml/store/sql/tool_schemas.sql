@@ -18,7 +18,8 @@ UPDATE tool_schema
 SET gone_at = now(), changed_xid = pg_current_xact_id()
 WHERE server = %(server)s AND gone_at IS NULL AND name <> ALL (%(names)s::text[])
 
--- Rows that would not change stay untouched.  The hash does not tell the order of keys.
+-- Rows that would not change stay untouched.  The hash does not tell the order of keys.  What was
+-- accepted is kept while the tool is described otherwise.
 -- name: upsert
 INSERT INTO tool_schema AS old (server, name, position, description, input_schema,
                                 output_schema, annotations, schema_hash)
@@ -36,6 +37,12 @@ DO UPDATE SET
   schema_hash = excluded.schema_hash,
   observed_schema = CASE
     WHEN old.schema_hash = excluded.schema_hash THEN old.observed_schema END,
+  accepted = CASE
+    WHEN excluded.schema_hash = coalesce(old.accepted_hash, old.schema_hash) THEN NULL
+    ELSE coalesce(old.accepted, json_build_object(
+      'description', old.description, 'inputSchema', old.input_schema,
+      'outputSchema', old.output_schema, 'annotations', old.annotations)) END,
+  accepted_hash = nullif(coalesce(old.accepted_hash, old.schema_hash), excluded.schema_hash),
   gone_at = NULL,
   changed_at = CASE
     WHEN old.schema_hash = excluded.schema_hash THEN old.changed_at ELSE now() END,
@@ -50,7 +57,8 @@ WHERE old.gone_at IS NOT NULL
      (excluded.input_schema::text, excluded.output_schema::text, excluded.annotations::text)
 
 -- Callers of callers too.  Locked in one order, so that two servers that change together do not
--- wait in a circle.
+-- wait in a circle.  Those too that are stale already: a run that is just ending may be about to
+-- say that they are not, and knows nothing of this change.
 -- name: mark_stale
 WITH RECURSIVE call AS (
   SELECT pattern_id, unnest(tools) AS callee
@@ -66,7 +74,7 @@ WITH RECURSIVE call AS (
 ), locked AS (
   SELECT pattern_id
   FROM workflow_pattern
-  WHERE pattern_id IN (SELECT pattern_id FROM caller) AND NOT stale
+  WHERE pattern_id IN (SELECT pattern_id FROM caller)
   ORDER BY pattern_id
   FOR NO KEY UPDATE
 )
@@ -78,7 +86,7 @@ WHERE workflow_pattern.pattern_id = locked.pattern_id
 -- A server without tools is one row of nulls.
 -- name: catalog
 SELECT tool_server.server, name, description, input_schema::text, output_schema::text,
-       annotations::text, observed_schema::text
+       annotations::text, observed_schema::text, accepted::text
 FROM tool_server
 LEFT JOIN tool_schema
   ON tool_schema.server = tool_server.server AND tool_schema.user_id = tool_server.user_id
@@ -88,7 +96,7 @@ ORDER BY tool_server.server, position
 
 -- name: find
 SELECT tool_schema.server, tool_schema.name, description, input_schema::text,
-       output_schema::text, annotations::text, observed_schema::text
+       output_schema::text, annotations::text, observed_schema::text, accepted::text
 FROM unnest(%(servers)s::text[], %(names)s::text[]) AS wanted (server, name)
 JOIN tool_schema
   ON tool_schema.server = wanted.server AND tool_schema.name = wanted.name
@@ -99,7 +107,7 @@ WHERE gone_at IS NULL
 -- name: changes
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS mark, gone_at IS NOT NULL AS gone,
        server, name, description, input_schema::text, output_schema::text, annotations::text,
-       observed_schema::text
+       observed_schema::text, accepted::text
 FROM (VALUES (1)) AS always
 LEFT JOIN tool_schema
   ON changed_xid >= %(since)s::xid8
@@ -121,4 +129,23 @@ FOR NO KEY UPDATE OF tool_schema
 -- name: observe
 UPDATE tool_schema
 SET observed_schema = %(observed_schema)s::json, changed_xid = pg_current_xact_id()
+WHERE server = %(server)s AND name = %(name)s
+
+-- name: quarantined
+SELECT server, name, description, input_schema::text, output_schema::text, annotations::text,
+       observed_schema::text, accepted::text
+FROM tool_schema
+WHERE accepted_hash IS NOT NULL AND gone_at IS NULL
+ORDER BY tool_id COLLATE "C"
+
+-- name: lock
+SELECT server, name, description, input_schema::text, output_schema::text, annotations::text,
+       observed_schema::text, accepted::text
+FROM tool_schema
+WHERE server = %(server)s AND name = %(name)s AND gone_at IS NULL
+FOR NO KEY UPDATE
+
+-- name: accept
+UPDATE tool_schema
+SET accepted = NULL, accepted_hash = NULL, changed_xid = pg_current_xact_id()
 WHERE server = %(server)s AND name = %(name)s
