@@ -121,7 +121,7 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
     async with Database.open(
         url=settings.database_url, data_dir=settings.data_dir, user_id=settings.user_id
     ) as database:
-        store = postgres_store(database, key)
+        store = postgres_store(database, key, limits=settings.limits)
         owner = this_process()
         await store.leases.renew(owner, ttl_s=_LEASE_S)
         await recover(store, owner=owner, alive=alive, now_ms=now_ms(), limits=settings.limits)
