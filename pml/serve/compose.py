@@ -39,6 +39,7 @@ from pml.runtime.sandbox.pool import SandboxPool
 from pml.runtime.upstream.config import ServerConfig, load_servers
 from pml.runtime.upstream.servers import Upstreams
 from pml.runtime.upstream.status import ServerState
+from pml.serve.tracing import tracing
 from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
 from pml.store.ports import Store, ToolSchemas
@@ -159,6 +160,7 @@ async def workbench(
     configs, permissions = load_configuration(settings)
     limits = settings.limits
     async with AsyncExitStack() as stack:
+        stack.enter_context(tracing(os.environ))
         reaper = Reaper.start()
         stack.callback(reaper.close)
         sandboxes = await stack.enter_async_context(

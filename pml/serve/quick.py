@@ -28,6 +28,7 @@ from starlette.requests import Request
 
 from pml.serve.definitions import QUICK
 from pml.serve.endpoint import BODY, Endpoint
+from pml.serve.message_span import message_span
 
 _METAS = 256
 """Clients send the same metadata with each request; those of so many are remembered."""
@@ -35,10 +36,22 @@ _REMEMBERED_BYTES = 10_000
 """Of one of them; the SDK takes what is longer."""
 
 
+_TRACE = ("traceparent", "tracestate", "baggage")
+_TRACED = b'"traceparent"'
+
+
 class _Params(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     meta: msgspec.Raw = msgspec.field(name="_meta")
     arguments: dict[str, Any] = {}
+
+    @property
+    def trace(self) -> dict[str, Any]:
+        """What the metadata say of the trace that the request belongs to."""
+        if _TRACED not in bytes(self.meta):
+            return {}
+        meta: dict[str, Any] = msgspec.json.decode(self.meta)
+        return {name: meta[name] for name in _TRACE if name in meta}
 
 
 class _Call(msgspec.Struct, forbid_unknown_fields=True):
@@ -66,7 +79,11 @@ class QuickCalls:
         status = 200
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": call.id}
         try:
-            answer = await self._endpoint.answer(call.params.name, call.params.arguments)
+            with message_span(
+                call.params.name, call.id, call.params.trace, protocol=_version(scope)
+            ) as answered:
+                answer = await self._endpoint.answer(call.params.name, call.params.arguments)
+                answered(answer)
         except MCPError as exc:
             status = ERROR_CODE_HTTP_STATUS.get(exc.code, 200)
             error = {"code": exc.code, "message": exc.message, "data": exc.data}
@@ -101,7 +118,7 @@ def _read(scope: Scope) -> _Call | None:
         call = _decoder.decode(scope[BODY])  # type: ignore[literal-required]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    text = bytes(call.params.meta)
+    text = _untraced(bytes(call.params.meta))
     meta = _sound_meta(text) if len(text) <= _REMEMBERED_BYTES else None
     body = {"method": call.method, "params": {"name": call.params.name, "_meta": meta}}
     if meta is None or not isinstance(
@@ -109,6 +126,17 @@ def _read(scope: Scope) -> _Call | None:
     ):
         return None
     return call
+
+
+def _untraced(meta: bytes) -> bytes:
+    """The metadata without a sound trace, which is another one in each request."""
+    if _TRACED not in meta:
+        return meta
+    found = msgspec.json.decode(meta)
+    if not isinstance(found, dict):
+        return meta
+    kept = {n: v for n, v in found.items() if n not in _TRACE or not isinstance(v, str)}
+    return msgspec.json.encode(kept)
 
 
 @lru_cache(maxsize=_METAS)
@@ -129,6 +157,13 @@ def _sound_meta(text: bytes) -> dict[str, Any] | None:
         return None
     assert isinstance(meta, dict)
     return meta
+
+
+def _version(scope: Scope) -> str:
+    """The protocol revision, of a request that was read."""
+    return next(
+        v.decode("latin-1") for k, v in scope["headers"] if k.lower() == b"mcp-protocol-version"
+    )
 
 
 def _stamp(server: Server[Any]) -> dict[str, Any]:

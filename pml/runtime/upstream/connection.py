@@ -35,6 +35,7 @@ from pml.domain.limits import Limits
 from pml.domain.run import Failed, Outcome
 from pml.domain.tools import Tool
 from pml.errors import OutcomeUnknownError, UpstreamUnavailableError
+from pml.runtime.spans import call_span
 from pml.runtime.upstream.config import ServerConfig
 from pml.runtime.upstream.faults import Faults
 from pml.runtime.upstream.http import http_client
@@ -135,6 +136,15 @@ class Connection:
             UpstreamUnavailableError: nothing was sent, or the server did not act on it.
             OutcomeUnknownError: it was sent, and no answer came in time.
         """
+        config = self.config
+        with call_span(
+            config.name, tool, transport=config.transport, protocol=self.protocol_version
+        ) as ended:
+            result = await self._call(tool, arguments)
+            ended(result)
+        return result
+
+    async def _call(self, tool: str, arguments: dict[str, Any]) -> Outcome:
         if self.lost:
             raise SessionGoneError(self.config.name, self.end_reason or "the session has ended")
         timeout_s = self.config.call_timeout_s or self._limits.call_timeout_s
