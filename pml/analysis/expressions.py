@@ -113,7 +113,7 @@ class Expressions(Parallel):
             lazy = [self.lazy[number] for number in sorted(running) if number in self.lazy]
             for generator in lazy:
                 self.run(generator, node)
-                self.frame.yields += self.built[generator].yields
+                self.frame.yields += self.yields(generator)
             return NOTHING
         around = self.frame.function
         if around is not None and "async" in around.tokens:

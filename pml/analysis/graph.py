@@ -93,13 +93,15 @@ class Repeat(NamedTuple):
     """A call of a function that the source calls before.
 
     It leads from ``before`` to the ``entry``, and on at ``end``; ``certain`` if every way to it
-    leads through an earlier call.
+    leads through an earlier call, as long as the functions ``within`` that it lies in, by their
+    entries, are called once.
     """
 
     before: int
     entry: int
     end: int
     certain: bool
+    within: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)

@@ -37,6 +37,8 @@ class Invocations(Walk):
         self.built: dict[Syntax, Built] = {}
         self.lazy: dict[int, Syntax] = {}
         """Generators that were called and run when somebody iterates, by what stands for them."""
+        self.buried: dict[Syntax, Syntax] = {}
+        """Functions that unreachable code calls, and such a call."""
         self.created: dict[Syntax, int] = {}
         """Where a function was made, until it is seen to be called."""
 
@@ -82,10 +84,16 @@ class Invocations(Walk):
         return self.run(function, call)
 
     def run(self, function: Syntax, call: Syntax) -> Running:
-        """Run a function; its sites appear once, where it is called first."""
+        """Run a function; its sites appear once, where it is called first.
+
+        A call that control never gets to is not the first: the body waits for one that is.
+        """
         before = self.position()
         built = self.built.get(function)
         end = self.graph.add()
+        if built is None and self.dead:
+            self.buried[function] = call
+            return NOTHING if _is_plain(function) else self.start(end, before, call)
         if built is None:
             built = self._build(function)
             self.graph.link(before, built.entry)
@@ -104,8 +112,11 @@ class Invocations(Walk):
 
     def _again(self, built: Built, before: int, end: int) -> None:
         """A further call; one within the function itself always comes after the first."""
-        certain = not built.done or any(known.surrounds(self.region) for known in built.regions)
-        self.graph.repeats.append(Repeat(before, built.entry, end, certain))
+        around = [known for known in built.regions if known.surrounds(self.region)]
+        certain = not built.done or bool(around)
+        nearest = max(around, key=lambda region: region.depth, default=self.region)
+        within = frozenset(nearest.functions_to(self.region))
+        self.graph.repeats.append(Repeat(before, built.entry, end, certain, within))
         if not certain and len(built.regions) < _REGIONS:
             built.regions.append(self.region)
 
@@ -119,13 +130,13 @@ class Invocations(Walk):
         return running
 
     def _build(self, function: Syntax) -> Built:
-        plain = "async" not in function.tokens or "*" in function.tokens
+        plain = _is_plain(function)
         here, dead, self.dead = self.here, self.dead, False
         self.here = entry = self.graph.add()
         returns, raises = self.new_jump("return"), self.new_jump("throw")
         built = Built(entry, returns.target, raises.target, [self.region], NOTHING, plain, [])
         self.built[function] = built
-        self.enter()
+        self.enter(entry)
         outer = self.frame
         self.frame = Frame(function, returns, not plain, [raises], yields=built.yields)
         self._construct(function) if function.kind in CLASSES else self._body(function)
@@ -208,6 +219,10 @@ class Invocations(Walk):
         if self.here is not None and function in self.live.functions:
             self.created.setdefault(function, self.here)
 
+    def yields(self, function: Syntax) -> list[int]:
+        """Where a generator hands over what it yields; nowhere if nobody gets to iterate it."""
+        return self.built[function].yields if function in self.built else []
+
     def iterate(self, running: Running, call: Syntax) -> Running:
         """Somebody may take from the generators among what an expression gives."""
         lazy = [self.lazy[number] for number in sorted(running) if number in self.lazy]
@@ -217,7 +232,7 @@ class Invocations(Walk):
             self.enter()
             rest |= self.run(function, call)
             self.leave_region()
-            self.merge([start, self.here, *self.built[function].yields], skips=start)
+            self.merge([start, self.here, *self.yields(function)], skips=start)
         return rest
 
     def callback(self, expression: Syntax, call: Syntax) -> Running | None:
@@ -240,3 +255,8 @@ class Invocations(Walk):
         node = bare(expression)
         site = self.calls.by_node.get(node) or self.calls.by_node.get(expression)
         return (site is not None and site.call is None) or bool(self.live.given(node))
+
+
+def _is_plain(function: Syntax) -> bool:
+    """Whether a call of the function is over when it returns."""
+    return "async" not in function.tokens or "*" in function.tokens

@@ -65,7 +65,7 @@ class Loops(Expressions):
             running = self.run(function, node)
             if self.here is not None:
                 self.graph.link(self.here, out, leaves=self.loops[-1])
-            ends += self.built[function].yields or [self.here]
+            ends += self.yields(function) or [self.here]
             self.assign(node["left"], running)
         self.merge(ends)
 

@@ -31,8 +31,11 @@ _Ends = dict[int, set[int]]
 
 def place_repeats(graph: Graph) -> None:
     """Give every repeated call its arrows."""
-    for call in graph.repeats:
+    again = {call.entry for call in graph.repeats}
+    for place, call in enumerate(graph.repeats):
         graph.link(call.before, call.end, Way.PASSES)
+        if call.certain and not call.within.isdisjoint(again):
+            graph.repeats[place] = call._replace(certain=False)
     if all(call.certain for call in graph.repeats):
         return
     order = _Order(graph)

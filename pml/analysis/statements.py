@@ -27,6 +27,7 @@ class Statements(Exceptions, Loops):
             self.jump(self.frame.returns)
         self.graph.link(self.frame.handlers[0].target, end)
         self._build_unseen()
+        self._build_buried()
         for site in self.calls.sites:
             if site not in self.reached:
                 self.here = None
@@ -38,11 +39,19 @@ class Statements(Exceptions, Loops):
         """Functions that nobody is seen to call may run at any time after they were made."""
         unseen = [f for f in self.live.functions if not is_constructor(self.source, f)]
         for function in sorted([*unseen, *self.live.classes], key=lambda f: f.start):
-            if function not in self.built:
+            if function not in self.built and function not in self.buried:
                 self.here = self.created.get(function)
                 self.enter()
                 self.awaited |= self.run(function, function)
                 self.leave_region()
+
+    def _build_buried(self) -> None:
+        """Functions that only unreachable code calls never run; they have sites all the same."""
+        while self.buried:
+            function, call = self.buried.popitem()
+            if function not in self.built:
+                self.here = None
+                self.awaited |= self.run(function, call)
 
     def unawaited(self) -> list[Syntax]:
         """What was started and nothing waits for, in source order."""

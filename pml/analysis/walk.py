@@ -26,12 +26,21 @@ class Region:
 
     outer: "Region | None"
     depth: int
+    entry: int | None = None
+    """Of the function whose body it is."""
 
     def surrounds(self, other: "Region | None") -> bool:
         """Whether ``other`` is this region, or lies in it."""
         while other is not None and other.depth > self.depth:
             other = other.outer
         return other is self
+
+    def functions_to(self, inner: "Region") -> Iterator[int]:
+        """The entries of the functions in which a region lies that is in this one."""
+        while inner is not self and inner.outer is not None:
+            if inner.entry is not None:
+                yield inner.entry
+            inner = inner.outer
 
 
 @dataclass(slots=True, eq=False)
@@ -160,9 +169,9 @@ class Walk:
         self.leave_region()
         return self.here
 
-    def enter(self) -> None:
+    def enter(self, entry: int | None = None) -> None:
         """Go into a region."""
-        self.region = Region(self.region, self.region.depth + 1)
+        self.region = Region(self.region, self.region.depth + 1, entry)
 
     def leave_region(self) -> None:
         """Go out of the innermost region."""

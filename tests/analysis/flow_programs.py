@@ -1,19 +1,12 @@
-"""A little language of control flow: its programs as source, and all their paths.
+"""A little language of control flow, as source: what `flow_paths` runs and PML analyses.
 
-The interpreter knows nothing of graphs: it runs a program statement by statement, tries both
-outcomes of every condition, lets calls fail where somebody catches, and goes zero to two times
-around a loop.  A path is a list of events; an event says in which iterations it happened.
+A program may define two helpers first, which it and the second of them call.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
-
-MAX_PATHS = 4_000
-
-Around = tuple[tuple[int, int, int], ...]
-"""The iterations around an event: the loop, which run of it, and how often around."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,29 +21,17 @@ class Stmt:
 Block = tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A node was passed: by the offsets of its syntax, with the outcome of a decision.
-
-    ``thrown`` if an exception that no ``throw`` makes led to it from the one before.
-    """
-
-    node: int
-    outcome: str | None
-    around: Around
-    thrown: bool = False
-
-
 @dataclass(slots=True)
 class Text:
-    """The source in the making; ``places`` are the offsets of every statement that can be a node.
+    """The source in the making.
 
-    ``calls`` are the nodes in whose arms a call lies.
+    ``places`` are the offsets of every statement that can be a node, ``helpers`` of functions.
     """
 
     text: str = ""
     places: list[tuple[str, int, int]] = field(default_factory=list)
     nodes: dict[tuple[int, ...], int] = field(default_factory=dict)
+    helpers: list[tuple[int, int]] = field(default_factory=list)
 
     def node(self, at: tuple[int, ...], letter: str, write: Callable[[], None]) -> None:
         """Write what may be a node."""
@@ -64,7 +45,12 @@ class Text:
 
 # Programs
 
-_SIMPLE = st.sampled_from(["call", "call", "pure", "return", "throw", "break", "continue"])
+_SIMPLE = st.builds(
+    Stmt,
+    st.sampled_from(["call", "call", "pure", "return", "throw", "break", "continue"]),
+)
+_PLAIN = st.builds(Stmt, st.sampled_from(["call", "call", "pure", "return", "throw"]))
+HELPERS = ("h", "g")
 
 
 def _blocks(inner: st.SearchStrategy[Stmt], most: int = 3) -> st.SearchStrategy[Block]:
@@ -91,8 +77,24 @@ def _compound(inner: st.SearchStrategy[Stmt]) -> st.SearchStrategy[Stmt]:
     )
 
 
-PROGRAMS: st.SearchStrategy[Block] = _blocks(
-    st.recursive(st.builds(Stmt, _SIMPLE), _compound, max_leaves=7), 4
+PROGRAMS: st.SearchStrategy[Block] = _blocks(st.recursive(_SIMPLE, _compound, max_leaves=7), 4)
+
+
+def _calling(simple: st.SearchStrategy[Stmt], *helpers: str) -> st.SearchStrategy[Stmt]:
+    called = st.builds(Stmt, st.just("helper"), st.just(()), st.sampled_from(helpers))
+    return st.one_of(simple, called, called)
+
+
+def _with_helpers(first: Block, second: Block, rest: Block) -> Block:
+    bodies = zip(HELPERS, (first, second), strict=True)
+    return (*(Stmt("define", (body,), name) for name, body in bodies), *rest)
+
+
+WITH_HELPERS: st.SearchStrategy[Block] = st.builds(
+    _with_helpers,
+    _blocks(st.recursive(_PLAIN, _compound, max_leaves=3), 2),
+    _blocks(st.recursive(_calling(_PLAIN, "h"), _compound, max_leaves=3), 2),
+    _blocks(st.recursive(_calling(_SIMPLE, *HELPERS), _compound, max_leaves=7), 4),
 )
 
 
@@ -136,6 +138,13 @@ def _statement(out: Text, stmt: Stmt, at: tuple[int, ...]) -> None:
     elif kind in {"pure", "return", "throw", "break", "continue"}:
         words = {"pure": "x++", "throw": "throw 1"}
         out.text += f"{words.get(kind, kind)}{' ' + stmt.label if stmt.label else ''};"
+    elif kind == "helper":
+        out.text += f"await {stmt.label}();"
+    elif kind == "define":
+        start = len(out.text)
+        _braced(out, stmt.parts[0], (*at, 0), f"const {stmt.label} = async () => ")
+        out.helpers.append((start, len(out.text)))
+        out.text += ";"
     elif kind in {"and", "ternary"}:
         out.node((*at, 9), "d", lambda: _expression(out, kind, at))
         out.text += ";"
@@ -187,169 +196,3 @@ def _branches(out: Text, stmt: Stmt, at: tuple[int, ...]) -> None:
         heads = ["try ", *[" catch "] * (kind != "finally"), *[" finally "] * (kind != "catch")]
         for place, (head, part) in enumerate(zip(heads, parts, strict=True)):
             _braced(out, part, (*at, place), head)
-
-
-# All paths
-
-Path = tuple[Event, ...]
-End = tuple[str, str]
-"""How a statement ended: normally, or with return, throw, break or continue, and the label."""
-_NORMAL: End = ("", "")
-_FAILED: End = ("throw", "of something that is no throw")
-
-
-class TooManyPathsError(Exception):
-    """The program has more paths than a test has time for."""
-
-
-def paths(program: Block, text: Text) -> list[Path]:
-    """The events of every way to run the program."""
-    interpreter = _Interpreter(text)
-    found: list[Path] = []
-    for path, _end in interpreter.block(program, (), ()):
-        found.append(path)
-        if len(found) > MAX_PATHS:
-            raise TooManyPathsError
-    return found
-
-
-Runs = Iterator[tuple[Path, End]]
-
-
-class _Interpreter:
-    def __init__(self, text: Text) -> None:
-        self._text = text
-        self._runs = 0
-
-    def block(self, block: Block, at: tuple[int, ...], around: Around, first: int = 0) -> Runs:
-        """All ways to run statements one after the other."""
-        if first == len(block):
-            yield (), _NORMAL
-            return
-        for path, end in self.statement(block[first], (*at, first), around):
-            if end != _NORMAL:
-                yield path, end
-                continue
-            for rest, last in self.block(block, at, around, first + 1):
-                yield path + rest, last
-
-    def _event(self, at: tuple[int, ...], around: Around, outcome: str | None = None) -> Path:
-        return (Event(self._text.nodes[at], outcome, around),)
-
-    def _called(self, at: tuple[int, ...], around: Around) -> Runs:
-        yield self._event(at, around), _NORMAL
-        yield self._event(at, around), _FAILED
-
-    def statement(self, stmt: Stmt, at: tuple[int, ...], around: Around) -> Runs:
-        """All ways to run one statement."""
-        kind = stmt.kind
-        if kind == "call":
-            yield from self._called(at, around)
-        elif kind == "pure":
-            yield (), _NORMAL
-        elif kind in {"return", "throw", "break", "continue"}:
-            yield (), (kind, stmt.label)
-        elif kind == "label":
-            for path, end in self.block(stmt.parts[0], (*at, 0), around):
-                yield path, _NORMAL if end == ("break", "o") else end
-        elif kind in {"catch", "finally", "both"}:
-            yield from self._try(stmt, at, around)
-        elif kind in {"while", "forof", "do", "whilecall", "labelled loop"}:
-            self._runs += 1
-            head = self._event((*at, 9), around)
-            for path, end in self._around(stmt, at, around, self._runs, 0):
-                yield head + path, end
-        else:
-            yield from self._branches(stmt, at, around)
-
-    def _branches(self, stmt: Stmt, at: tuple[int, ...], around: Around) -> Runs:
-        for outcome, arm in self._arms(stmt, at, around):
-            decided = self._event((*at, 9), around, outcome)
-            for path, end in arm:
-                left = stmt.kind in {"switch", "default"} and end == ("break", "")
-                yield decided + path, _NORMAL if left else end
-
-    def _arms(self, stmt: Stmt, at: tuple[int, ...], around: Around) -> Iterator[tuple[str, Runs]]:
-        nothing: Callable[[], Runs] = lambda: iter([((), _NORMAL)])  # noqa: E731
-        if stmt.kind in {"and", "ternary"}:
-            yield "true", self._called((*at, 0), around)
-            yield "false", self._called((*at, 1), around) if stmt.kind == "ternary" else nothing()
-        elif stmt.kind == "if":
-            for place, outcome in enumerate(("true", "false")):
-                known = place < len(stmt.parts)
-                arm = self.block(stmt.parts[place], (*at, place), around) if known else nothing()
-                yield outcome, arm
-        else:
-            for place in range(len(stmt.parts)):
-                last = stmt.kind == "default" and place == len(stmt.parts) - 1
-                yield "default" if last else f"case:{place}", self._falling(stmt, at, around, place)
-            if stmt.kind == "switch":
-                yield "default", nothing()
-
-    def _falling(self, stmt: Stmt, at: tuple[int, ...], around: Around, place: int) -> Runs:
-        if place == len(stmt.parts):
-            yield (), _NORMAL
-            return
-        for path, end in self.block(stmt.parts[place], (*at, place), around):
-            if end != _NORMAL:
-                yield path, end
-                continue
-            for rest, last in self._falling(stmt, at, around, place + 1):
-                yield path + rest, last
-
-    def _around(
-        self, stmt: Stmt, at: tuple[int, ...], around: Around, run: int, count: int
-    ) -> Runs:
-        """One iteration, and those that follow it; none at all, unless it is ``do``."""
-        inside = (*around, (self._text.nodes[(*at, 9)], run, count))
-        tested = self._called((*at, 1), inside) if stmt.kind == "whilecall" else [((), _NORMAL)]
-        for test, failed in tested:
-            if failed != _NORMAL:
-                yield test, failed
-                continue
-            if stmt.kind != "do" or count:
-                yield test, _NORMAL
-            if count > 1:
-                continue
-            for path, end in self.block(stmt.parts[0], (*at, 0), inside):
-                label = "o" if stmt.kind == "labelled loop" else ""
-                if end in {("break", ""), ("break", label)}:
-                    yield test + path, _NORMAL
-                elif end in {_NORMAL, ("continue", ""), ("continue", label)}:
-                    for rest, last in self._around(stmt, at, around, run, count + 1):
-                        yield test + path + rest, last
-                else:
-                    yield test + path, end
-
-    def _try(self, stmt: Stmt, at: tuple[int, ...], around: Around) -> Runs:
-        runs = self.block(stmt.parts[0], (*at, 0), around)
-        if stmt.kind != "finally":
-            runs = self._caught(stmt, at, around, runs)
-        if stmt.kind == "catch":
-            yield from runs
-            return
-        place = len(stmt.parts) - 1
-        for path, end in runs:
-            for rest, last in self.block(stmt.parts[place], (*at, place), around):
-                yield path + _led_by(end, rest), end if last == _NORMAL else last
-
-    def _caught(self, stmt: Stmt, at: tuple[int, ...], around: Around, runs: Runs) -> Runs:
-        known = list(runs)
-        if not any(end[0] == "throw" for _path, end in known):
-            known.append(((), _FAILED))  # one may never know
-        for path, end in known:
-            if end == _NORMAL:
-                yield path + self._event((*at, 9), around, "ok"), end
-            elif end[0] != "throw":
-                yield path, end
-            else:
-                decided = path + _led_by(end, self._event((*at, 9), around, "catch"))
-                for rest, last in self.block(stmt.parts[1], (*at, 1), around):
-                    yield decided + rest, last
-
-
-def _led_by(end: End, path: Path) -> Path:
-    """A path that begins where another one ended."""
-    if end != _FAILED or not path:
-        return path
-    return (replace(path[0], thrown=True), *path[1:])

@@ -45,6 +45,12 @@ REACHED = {
         f"{H} if (a) await h(); else {{ try {{ x() }} catch {{ await none?.go?.({B}) ?? {C} }} }} await h(); const o = {{ async go() {{ {D} }} }}; await o.go()",
         "d1-true>n1 d2-ok>n1 d4-false>n1 d5-false>n1 n2>n1 d1-false>d2 d2-catch>d4 d4-true>d5 d5-true>n2 d4-false>d3 d5-false>d3 n4>d3 d3-false>n3 n1>n4 d2-ok>n4 d4-false>n4 d5-false>n4 n2>n4",
     ),
+    "called first where control never comes": (f"{H} if (a) {{ return; await h() }} if (c) await h(); {B}", "d2-true>n1 d1-false>d2 n1>n2 d2-false>n2"),
+    "called only where control never comes": (f"const g = async () => {{ {A} }}; {H.replace('.a', '.b')} {C}; return; await h(); async function k() {{ return; await g() }}", ""),
+    "again in a function that another arm calls": (
+        f"{H} const g = async () => {{ if (c) await h(); {B} }}; if (a) {{ await h(); await g() }} else {{ await g() }}",
+        "d2-false>n1 d2-true>n1 n1>d1 d2-false>d1 d1-false>n2 d1-true>n2",
+    ),
     "in a default value": (f"{H} const f = async (x = h()) => await x; await f(); {B}; const g = async () => {{ if (c) await h() }}; await g()", "n1>n2 n2>d1"),
     "in a default value, and later": (f"{H} const f = async (x = h()) => 1; f(); {B}; const g = async () => {{ if (c) await h() }}; await g()", "n2>d1"),
     "after an arm that returns": (f"{H} if (c) {{ await h(); return }} await h(); {B}", "d1-false>n1 d1-true>n1 n1>n2"),

@@ -6,16 +6,8 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from pml.domain.program import Severity
 from pml.domain.structure import EdgeType, StaticStructure
-from tests.analysis.flow_programs import (
-    PROGRAMS,
-    Block,
-    Event,
-    Path,
-    Text,
-    TooManyPathsError,
-    paths,
-    render,
-)
+from tests.analysis.flow_paths import Event, Path, TooManyPathsError, paths
+from tests.analysis.flow_programs import PROGRAMS, WITH_HELPERS, Block, Text, render
 from tests.analysis.programs import program
 
 Leaving = tuple[str, str]
@@ -40,6 +32,10 @@ def _misplaced(block: Block, *, loops: int, breaks: int, labels: tuple[str, ...]
             return True
         if stmt.kind == "continue" and ("oo" not in labels if stmt.label else not loops):
             return True
+        if stmt.kind == "define":
+            if _misplaced(stmt.parts[0], loops=0, breaks=0, labels=()):
+                return True
+            continue
         inner = (*labels, *{"label": ["o"], "labelled loop": ["oo"]}.get(stmt.kind, []))
         if len(inner) > 1:
             return True
@@ -113,14 +109,14 @@ def _replaced(edges: Drawn, edge: Edge, over: set[str]) -> bool:
     return False
 
 
-def _in_try(text: Text, names: dict[int, str]) -> set[str]:
-    """The nodes that stand within a ``try``; it does not stand within itself."""
+def _left_out(text: Text, names: dict[int, str]) -> set[str]:
+    """The nodes that stand within a helper or a ``try``; it does not stand within itself."""
     spans = [(start, end) for _letter, start, end in text.places]
-    tries = [span for span in spans if text.text.startswith("try ", span[0])]
+    around = [span for span in spans if text.text.startswith("try ", span[0])] + text.helpers
     return {
         name
         for n, name in names.items()
-        if any(outer[0] < spans[n][0] and spans[n][1] < outer[1] for outer in tries)
+        if any(start < spans[n][0] and spans[n][1] < end for start, end in around)
     }
 
 
@@ -176,7 +172,7 @@ class Followed:
         except TooManyPathsError:
             assume(False)
         self.names = _names(self.text, analysed.structure)
-        self.left_out = _in_try(self.text, self.names)
+        self.left_out = _left_out(self.text, self.names)
         events = [event for path in self.paths for event in path if event.node in self.names]
         ran = {self.names[event.node] for event in events}
         drawn = _drawn(analysed.structure)
@@ -192,7 +188,7 @@ def test_edges_join_exactly_what_can_follow_each_other(found: Block) -> None:
 
 
 @LOOKED_AT
-@given(PROGRAMS)
+@given(PROGRAMS | WITH_HELPERS)
 def test_every_path_goes_along_the_edges(found: Block) -> None:
     """SA-3: wherever control comes, it has gone along an edge into that, if there is one."""
     it = Followed(found)
