@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
 
-from pml.analysis.graph import Arrow, Graph, Way
+from pml.analysis.graph import Arrow, Form, Graph, Point, Way
 from pml.analysis.reduction import Certainty, Leaving
-from pml.analysis.syntax import FUNCTIONS, Syntax
+from pml.analysis.syntax import FUNCTIONS
 from pml.domain.structure import EdgeType
 
 _CERTAINTY = {Way.PASSES: Certainty.PASSED, Way.LATER: Certainty.LATER}
@@ -33,9 +33,11 @@ _MANY = 1_000_000
 """More ways than a graph has: their number can double at each of its points."""
 
 
-def may_be_left_out(node: Syntax) -> bool:
-    """Whether control can leave out something in this place without a decision."""
-    return any(outer.kind in _MAY_BE_LEFT_OUT for outer in node.ancestors())
+def may_be_left_out(point: Point) -> bool:
+    """Whether control can leave it out without a decision."""
+    if point.form is Form.VALUE:  # a tool that is handed on as a function
+        return True
+    return any(outer.kind in _MAY_BE_LEFT_OUT for outer in point.syntax.ancestors())
 
 
 class Arrivals:

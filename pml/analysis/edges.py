@@ -61,7 +61,7 @@ def _edges(
     arrivals = Arrivals(graph, kept, order)
     flow = {number: arrivals.ways(number) for number in order if number in kept}
     reduction = Reduction(flow)
-    over = cache(lambda number: may_be_left_out(points[number].syntax))
+    over = cache(lambda number: may_be_left_out(points[number]))
     found: list[tuple[Leaving, int]] = []
     for target, ways in flow.items():
         remain = reduction.remaining(target)

@@ -174,11 +174,13 @@ def _off_the_path(program: Program, got: Observed) -> list[str]:
 
 
 def _outside(program: Program, kinds: AbstractSet[str]) -> set[str]:
-    """Ids of the nodes that stand in no syntax of these kinds."""
+    """Ids of the nodes that stand in no syntax of these kinds, and are no function themselves."""
     tree = _PARSER.parse(program.source.encode())
     found = set()
     for site, place in program.structure.locations.items():
         node: Node | None = tree.root_node.descendant_for_byte_range(place.start, place.end)
+        if site.startswith("n") and node is not None and node.type != "call_expression":
+            continue
         while node is not None and (
             node.type not in kinds or (node.start_byte, node.end_byte) == (place.start, place.end)
         ):
