@@ -65,8 +65,10 @@ class Experience:
 
 
 def teaches(trace: ExecutionTrace) -> bool:
-    """Whether it says how well the capability works: neither a run that was stopped nor one
-    with mocks does."""
+    """Whether it says how well the capability works.
+
+    Neither a run that was stopped nor one with mocks does.
+    """
     return trace.state in (RunState.SUCCESS, RunState.ERROR) and not trace.dry_run
 
 
