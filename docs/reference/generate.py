@@ -48,6 +48,7 @@ ENVIRONMENT = """\
 | `PML_ENCODER` | name or path of a sentence-transformers model that search uses beside words | |
 | `PML_LIMITS` | a file that sets [limits](limits.md) | `limits.yaml` of the current folder |
 | `OTEL_EXPORTER_OTLP_ENDPOINT` | where [spans](tracing.md) go; needs the extra `otel` | |
+| `PML_DEPRECATED_TOOLS` | 1 lists the tools that others replaced, for clients that need them | |
 | `PML_LOG` | from which level on the log shows: `debug`, `info`, `warning`... | `warning` |
 """
 LIMITS = """\

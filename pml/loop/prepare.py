@@ -38,6 +38,7 @@ from pml.domain.structure import CapabilityCall, StaticStructure
 from pml.domain.tools import Catalog
 from pml.errors import DagError
 from pml.loop.library import Library, called_ids, with_capabilities
+from pml.runtime.mocks import mock_problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,6 +314,8 @@ def problem_of(request: ExecuteRequest, limits: Limits) -> str | None:
         return "expected at most one of code and dag"
     if not 0 < request.timeout_ms <= limits.max_timeout_ms:
         return f"timeout: expected 1 to {limits.max_timeout_ms} ms, got {request.timeout_ms}"
+    if problem := _problem_of_dry_run(request, limits):
+        return problem
     if request.dag is not None and (problem := _problem_of_dag(request.dag, limits)):
         return problem
     return _problem_of_args(request.args, limits)
@@ -327,6 +330,15 @@ def problem_of_intent(intent: str, limits: Limits) -> str | None:
     if not _is_unicode(intent):
         return "intent: expected text, found bytes that are none"
     return None
+
+
+def _problem_of_dry_run(request: ExecuteRequest, limits: Limits) -> str | None:
+    if request.dry_run:  # until the loop hands mocks to runs: nothing may run for real instead
+        return "dryRun: is not available yet in this version of PML: leave it out"
+    if request.dry_run_mocks and not request.dry_run:
+        return "dryRunMocks: expected only together with dryRun"
+    problem = mock_problem(request.dry_run_mocks, limits)
+    return f"dryRunMocks.{problem}" if problem else None
 
 
 def _problem_of_args(args: Mapping[str, Any], limits: Limits) -> str | None:

@@ -12,17 +12,17 @@ import jsonschema_rs
 import msgspec
 from mcp_types import Tool
 
+from pml.domain.dag import ExplicitDag, read_dag
 from pml.domain.discovery import DiscoverRequest
 from pml.domain.nearest import did_you_mean
 from pml.domain.response import DEFAULT_TIMEOUT_MS, ExecuteRequest
 from pml.domain.task_result import TaskResultRequest
+from pml.errors import RequestError
 
 Json: TypeAlias = Any
 """Dicts, lists and scalars."""
 
-NOT_YET = frozenset(
-    {"per_layer_validation", "dryRun", "dryRunMocks", "explorePath", "confirm", "dag"}
-)
+NOT_YET = frozenset({"per_layer_validation", "explorePath", "confirm"})
 """Fields that PML's documents name and this version does not have."""
 _SHOWN_CHARS = 60
 _FENCE = "```"
@@ -87,8 +87,8 @@ def execute_request(arguments: Mapping[str, Json]) -> ExecuteRequest:
     """The request of checked arguments of `pml_execute`.
 
     Raises:
-        InvalidArgumentsError: the program's arguments are given in both places, or the code is
-            Markdown.
+        InvalidArgumentsError: the program's arguments are given in both places, the code is
+            Markdown, or the workflow is none.
     """
     options = arguments.get("options", {})
     if "args" in options and "context" in arguments:
@@ -97,9 +97,24 @@ def execute_request(arguments: Mapping[str, Json]) -> ExecuteRequest:
     return ExecuteRequest(
         intent=arguments["intent"],
         code=_code(arguments.get("code", "")),
+        dag=dag_of(arguments["dag"]) if "dag" in arguments else None,
         args=options.get("args", arguments.get("context", {})),
         timeout_ms=int(options.get("timeout", DEFAULT_TIMEOUT_MS)),
+        dry_run=options.get("dryRun", False),
+        dry_run_mocks=options.get("dryRunMocks", {}),
     )
+
+
+def dag_of(value: Json, at: str = "dag") -> ExplicitDag:
+    """The workflow of checked arguments.
+
+    Raises:
+        InvalidArgumentsError: it is none; says which field.
+    """
+    try:
+        return read_dag(value, at)
+    except RequestError as exc:
+        raise InvalidArgumentsError((str(exc),)) from exc
 
 
 def _code(text: str) -> str | None:
@@ -143,6 +158,7 @@ def _expected(schema: Mapping[str, Any]) -> str:
         "integer": "a whole number",
         "number": "a number",
         "object": "an object",
+        "boolean": "true or false",
     }
     what: str = schema.get("title") or kinds[schema["type"]]
     low, high = schema.get("minimum"), schema.get("maximum")

@@ -67,6 +67,8 @@ class Settings(Record, frozen=True, kw_only=True):
     """Where they come from; None: every limit has its default."""
     sandboxes: int = 1
     """How many sandboxes wait warm."""
+    deprecated_tools: bool = False
+    """Whether the tools that others replaced are listed too (MCP-4)."""
     encoder: str | None = None
     """Name or path of a sentence-transformers model; None: search by words only."""
 
@@ -103,6 +105,7 @@ def settings_from_env(
         limits=load_limits(limits_file),
         limits_file=limits_file,
         encoder=env.get("PML_ENCODER") or None,
+        deprecated_tools=env.get("PML_DEPRECATED_TOOLS", "") not in ("", "0"),
     )
 
 

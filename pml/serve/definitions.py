@@ -161,7 +161,14 @@ def _execute(limits: Limits) -> Tool:
                 "through tools."
             ),
         },
-        "options": _closed({"timeout": timeout, "args": args}),
+        "dag": {
+            "type": "object",
+            "description": (
+                'Instead of code: {"tasks": [{"id", "tool": "server:tool", "arguments", '
+                '"depends_on": [id]}]}; "$OUTPUT[id].path" in arguments is what a task returned.'
+            ),
+        },
+        "options": _closed({"timeout": timeout, "args": args, **_DRY_RUN}),
         "context": {"type": "object", "description": "The same as options.args."},
     }
     return Tool(
@@ -208,6 +215,19 @@ def _execute(limits: Limits) -> Tool:
             open_world_hint=True,
         ),
     )
+
+
+_DRY_RUN: dict[str, Any] = {
+    "dryRun": {
+        "type": "boolean",
+        "default": False,
+        "description": "Tools that change anything are not called and answer with mocks.",
+    },
+    "dryRunMocks": {
+        "type": "object",
+        "description": "Those mocks, by server:tool or pattern; a list has one per call.",
+    },
+}
 
 
 def _get_task_result() -> Tool:

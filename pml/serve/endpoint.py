@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 import anyio
+import msgspec
 import structlog
 from mcp.server import Server
 from mcp.server.caching import CacheHint
@@ -29,6 +30,7 @@ from mcp_types import (
 from pml.domain.events import Event
 from pml.domain.limits import Limits
 from pml.domain.nearest import did_you_mean
+from pml.domain.response import ExecuteRequest
 from pml.errors import NotFoundError, PmlError, RequestError
 from pml.serve.arguments import (
     ArgumentChecker,
@@ -44,6 +46,7 @@ from pml.serve.definitions import (
     INSTRUCTIONS,
     tool_definitions,
 )
+from pml.serve.deprecated import DeprecatedTool, deprecated_tools
 from pml.serve.ports import Bench
 from pml.serve.progress import progress_of
 from pml.serve.results import Answer, discovered, executed, read
@@ -66,11 +69,16 @@ class Endpoint:
     Invariant: after `close` no tool call is running.
     """
 
-    def __init__(self, bench: Bench, *, limits: Limits) -> None:
+    def __init__(self, bench: Bench, *, limits: Limits, deprecated: bool = False) -> None:
+        """Serve ``bench``; ``deprecated`` lists the tools of before too (MCP-4)."""
         self._bench = bench
         self._limits = limits
-        self._tools = tool_definitions(limits)
-        self._checkers = {tool.name: ArgumentChecker(tool) for tool in self._tools}
+        self._deprecated = deprecated_tools(limits)
+        of_before = tuple(tool.definition for tool in self._deprecated.values())
+        self._tools = (*tool_definitions(limits), *(of_before if deprecated else ()))
+        self._checkers = {
+            tool.name: ArgumentChecker(tool) for tool in (*tool_definitions(limits), *of_before)
+        }
         self._under_way: set[asyncio.Task[Answer]] = set()
         self._closed = False
         self.server: Server[Any] = Server(
@@ -102,6 +110,10 @@ class Endpoint:
         arguments = params.arguments or {}
         if params.name == EXECUTE:
             answer = await self._with_errors(EXECUTE, arguments, partial(self._execute, ctx))
+        elif old := self._deprecated.get(params.name):
+            _log.warning("deprecated_tool", tool=params.name, instead=old.instead)
+            work = partial(self._as_before, ctx, old)
+            answer = await self._with_errors(params.name, arguments, work)
         else:
             answer = await self.answer(params.name, arguments)
         return answer.to_sdk()
@@ -112,10 +124,9 @@ class Endpoint:
         Raises:
             MCPError: there is no such tool, or it does not answer; says why.
         """
-        if name not in self._checkers:
-            hint = did_you_mean(name, self._checkers) or (
-                f"; expected one of {', '.join(self._checkers)}"
-            )
+        names = [tool.name for tool in self._tools]
+        if name not in names:
+            hint = did_you_mean(name, names) or f"; expected one of {', '.join(names)}"
             raise MCPError(INVALID_PARAMS, f"name: no tool {name!r}{hint}")
         work = self._discover if name == DISCOVER else self._task_result
         return await self._with_errors(name, arguments, work)
@@ -158,10 +169,25 @@ class Endpoint:
             raise RequestError(message) from exc
 
     async def _execute(self, ctx: _Context, arguments: dict[str, Json]) -> Answer:
-        request = execute_request(arguments)
+        return await self._run(ctx, execute_request(arguments))
+
+    async def _as_before(
+        self, ctx: _Context, old: DeprecatedTool, arguments: dict[str, Json]
+    ) -> Answer:
+        """Answer a deprecated tool on the path of what replaces it."""
+        request = old.request(arguments)
+        if isinstance(request, ExecuteRequest):
+            return await self._run(ctx, request, old.note)
+        found = await self._bench.discover(request)
+        return discovered(msgspec.structs.replace(found, notes=(*found.notes, old.note)))
+
+    async def _run(self, ctx: _Context, request: ExecuteRequest, *notes: str) -> Answer:
+        """See a program through, with progress where the client wants it."""
 
         async def work(emit: Callable[[Event], None] | None = None) -> Answer:
-            return executed(await self._bench.act.execute(request, emit=emit), self._limits)
+            response = await self._bench.act.execute(request, emit=emit)
+            response = msgspec.structs.replace(response, warnings=(*response.warnings, *notes))
+            return executed(response, self._limits)
 
         gone: asyncio.Event | None = ctx.request.scope.get(GONE) if ctx.request else None
         if ctx.meta is None or "progress_token" not in ctx.meta:

@@ -174,7 +174,7 @@ async def serve_http(
         allowed = Allowed.at(host, port, hosts=allowed_hosts, origins=allowed_origins)
         async with workbench(for_serving(settings)) as bench:
             loading = asyncio.create_task(get_ready(bench))
-            endpoint = Endpoint(bench, limits=settings.limits)
+            endpoint = Endpoint(bench, limits=settings.limits, deprecated=settings.deprecated_tools)
             app = http_app(
                 endpoint,
                 allowed=allowed,

@@ -6,7 +6,10 @@ approval is required the plan as a person reads it (HIL-2).
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate, islice
+from typing import Any
 
 import msgspec
 from mcp_types import CallToolResult, TextContent
@@ -48,7 +51,7 @@ class Answer:
 
 def executed(response: ExecuteResponse, limits: Limits) -> Answer:
     """The answer of `pml_execute`; a run that ended badly is an error result."""
-    response = _fitting(response, limits)
+    response = _listing(_fitting(response, limits), limits)
     text = encode(response).decode() if response.plan is None else _asked(response, response.plan)
     return Answer(response, text, is_error=response.status not in ANSWERED)
 
@@ -90,6 +93,51 @@ def _fitting(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:
         result_chars=len(text),
         warnings=(*response.warnings, warning),
     )
+
+
+def _listing(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:
+    """The response with lists that together are no longer than an answer may be."""
+    lists: dict[str, tuple[Any, ...]] = {name: getattr(response, name) for name in _LISTS}
+    lists[_PATH] = () if response.dag is None else response.dag.executed_path
+    rooms = _rooms({n: len(encode(whole)) for n, whole in lists.items()}, limits.answer_bytes)
+    kept = {name: _as_many_as_fit(whole, rooms[name]) for name, whole in lists.items()}
+    cut = [name for name in lists if len(kept[name]) < len(lists[name])]
+    if not cut:
+        return response
+    counts = [f"{name}: {len(kept[name]):,} of {len(lists[name]):,} are shown" for name in cut]
+    how = (
+        f"the whole is too large for this answer: {GET_TASK_RESULT}({{workflow_id: "
+        f'"{response.workflow_id}", task_id}}) reads any result (n3 is the first call at n3, n3_17 '
+        f"its 17th), `pml trace {response.workflow_id}` shows all of it"
+    )
+    path = kept.pop(_PATH)
+    dag = response.dag and msgspec.structs.replace(response.dag, executed_path=path)
+    warnings = (*response.warnings, f"{'; '.join(counts)}: {how}")
+    return msgspec.structs.replace(response, **kept, dag=dag, warnings=warnings)
+
+
+_LISTS = ("tasks", "tool_failures", "layer_results", "in_doubt", "approvals", "diagnostics")
+"""What grows with the program, or with what it does."""
+_PATH = "dag.executed_path"
+
+
+def _rooms(sizes: Mapping[str, int], room: int) -> dict[str, int]:
+    """How much of ``room`` each gets: small ones what they need, large ones equal parts."""
+    rooms: dict[str, int] = {}
+    for left, name in zip(
+        range(len(sizes), 0, -1), sorted(sizes, key=sizes.__getitem__), strict=True
+    ):
+        rooms[name] = min(sizes[name], room // left)
+        room -= rooms[name]
+    return rooms
+
+
+def _as_many_as_fit(whole: tuple[Any, ...], room: int) -> tuple[Any, ...]:
+    """The first ones whose JSON together has room, failures before the others; in their order."""
+    order = sorted(range(len(whole)), key=lambda at: getattr(whole[at], "success", True))
+    ends = accumulate((len(encode(whole[at])) + 1 for at in order), initial=1)
+    kept = sorted(at for at, end in zip(order, islice(ends, 1, None), strict=True) if end <= room)
+    return tuple(whole[at] for at in kept)
 
 
 def read(page: TaskResultPage) -> Answer:

@@ -49,7 +49,7 @@ async def serve_stdio(settings: Settings) -> None:
     with _wire() as (source, sink), stop_signal() as stop:
         async with workbench(for_serving(settings)) as bench:
             loading = asyncio.create_task(get_ready(bench))
-            endpoint = Endpoint(bench, limits=settings.limits)
+            endpoint = Endpoint(bench, limits=settings.limits, deprecated=settings.deprecated_tools)
             serving = asyncio.create_task(serve_pipes(endpoint, source, sink, settings.limits))
             stopping = asyncio.create_task(stop.wait())
             await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)

@@ -113,13 +113,15 @@ async def served(
     body_s: float = BODY_S,
     heads: type[BoundedHeads] = BoundedHeads,
     connections: int = MAX_CONNECTIONS,
+    *,
+    deprecated: bool = False,
 ) -> AsyncIterator[Served]:
     """A stand-in behind the real HTTP app on a real socket."""
     bench, limits = StandIn(), limits or Limits()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         app = http_app(
-            Endpoint(bench, limits=limits),
+            Endpoint(bench, limits=limits, deprecated=deprecated),
             allowed=Allowed.at("127.0.0.1", port),
             limits=limits,
             servers=lambda: (),

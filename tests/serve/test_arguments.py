@@ -76,8 +76,8 @@ def test_whatever_comes_is_taken_or_refused_with_its_field(
         ),
         (
             "pml_execute",
-            {"intent": "x", "dryRun": True},
-            "dryRun: is not available yet in this version of PML: leave it out",
+            {"intent": "x", "explorePath": True},
+            "explorePath: is not available yet in this version of PML: leave it out",
         ),
         (
             "pml_execute",
@@ -92,7 +92,7 @@ def test_whatever_comes_is_taken_or_refused_with_its_field(
             {"intent": "x", "cod": "1"},
             (
                 "cod: no such field; did you mean 'code' or 'context'?; "
-                "expected only code, context, intent, options"
+                "expected only code, context, dag, intent, options"
             ),
         ),
         (
@@ -138,6 +138,16 @@ def test_whatever_comes_is_taken_or_refused_with_its_field(
         ),
         (
             "pml_execute",
+            {"intent": "x", "options": {"dryRun": "yes"}},
+            'options.dryRun: expected true or false, got "yes"',
+        ),
+        (
+            "pml_execute",
+            {"intent": "x", "dag": {"tasks": [{"id": "a", "tool": "read"}]}},
+            "dag.tasks[0].tool: expected server:tool",
+        ),
+        (
+            "pml_execute",
             {"intent": "x", "context": {"a": "\ud800"}},
             "arguments: expected text, found half of a surrogate pair",
         ),
@@ -156,7 +166,7 @@ def test_a_refusal_says_field_expectation_and_finding(
     assert sorted(str(refused.value).split("; ")) == sorted(problems.split("; "))
 
 
-@pytest.mark.parametrize("field", ["per_layer_validation", "dryRun", "dryRunMocks"])
+@pytest.mark.parametrize("field", ["per_layer_validation"])
 def test_options_of_later_versions_are_refused_and_not_ignored(field: str) -> None:
     with pytest.raises(InvalidArgumentsError, match="not available yet"):
         read("pml_execute", {"intent": "x", "options": {field: False}})

@@ -11,7 +11,7 @@ from pml.analysis.plan_text import plan_text
 from pml.domain.limits import Limits
 from pml.domain.plan import Plan, PlannedProgram
 from pml.domain.record import encode
-from pml.domain.response import ExecuteResponse
+from pml.domain.response import DagMetadata, ExecuteResponse, TaskSummary
 from pml.serve.definitions import tool_definitions
 from pml.serve.results import PREVIEW_CHARS, Answer, executed
 
@@ -68,3 +68,39 @@ def test_a_plan_is_there_whole_or_not_at_all(value: str) -> None:
         assert answer.record.plan is None
         assert "pml analyse FILE --plan" in answer.record.warnings[0]
     assert not answer.is_error
+
+
+TASKS = st.builds(
+    TaskSummary,
+    task_id=st.integers(1, 99_999).map(lambda n: f"n1_{n}"),
+    tool=st.just("fs:read"),
+    success=st.booleans(),
+    duration_ms=st.just(1.0),
+    result_preview=st.text("a\U0001f600", max_size=240),
+)
+
+
+@given(st.lists(TASKS, max_size=60), st.integers(0, 400))
+def test_the_calls_of_a_run_fit_into_an_answer_with_failures_before_others(
+    tasks: list[TaskSummary], nodes: int
+) -> None:
+    """EX-7: 10,000 calls with 240 characters each are no answer."""
+    path = tuple(f"n{number}" for number in range(nodes))
+    dag = DagMetadata(tasks_count=len(tasks), layers_count=1, speedup=1.0, executed_path=path)
+    whole = ExecuteResponse(status="success", workflow_id="w", tasks=tuple(tasks), dag=dag)
+    shown = executed(whole, LIMITS).record
+    assert isinstance(shown, ExecuteResponse)
+    assert shown.dag is not None
+    size = len(encode(shown.tasks)) + len(encode(shown.dag.executed_path))
+    assert size <= LIMITS.answer_bytes
+    if len(encode(whole.tasks)) + len(encode(path)) + 50 <= LIMITS.answer_bytes:
+        assert shown is whole
+    left = list(tasks)
+    for task in shown.tasks:  # in their order, each once
+        left = left[left.index(task) + 1 :]
+    failed, shown_failed = (sum(not t.success for t in each) for each in (tasks, shown.tasks))
+    assert shown_failed == failed or all(not task.success for task in shown.tasks)
+    if len(shown.tasks) < len(tasks):
+        (said,) = shown.warnings
+        assert f"tasks: {len(shown.tasks):,} of {len(tasks):,} are shown" in said
+        assert 'pml_get_task_result({workflow_id: "w", task_id})' in said
