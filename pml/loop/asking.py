@@ -37,7 +37,7 @@ from pml.runtime.consent import (
 from pml.store.ports import Store
 
 _GRANT_OF_APPROVAL = uuid.UUID("6b1f6c0e-3f0d-4c8e-9a55-2f2f0c5f7d11")
-"""Name space of grants that an answer asked for: the same answer makes the same grant."""
+"""Name space of grants that an answer asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +138,11 @@ class Asking:
             await self._remember(request.remember, decided, request.note, by)
         return decided
 
+    @staticmethod
+    def grant_id(approval_id: str) -> str:
+        """Of the grant that an answer to this request makes: the same answer, the same grant."""
+        return str(uuid.uuid5(_GRANT_OF_APPROVAL, approval_id))
+
     # -- asking ----------------------------------------------------------------------
 
     async def _ask(
@@ -173,7 +178,7 @@ class Asking:
         )
 
     def _arguments_hmac(self, kept: RunProgram) -> str:
-        bound = sorted({**kept.arguments, **kept.lifted}.items())
+        bound = [sorted(kept.arguments.items()), sorted(kept.lifted.items())]
         return self.store.hmac(json.dumps(bound))
 
     # -- answering -------------------------------------------------------------------
@@ -223,7 +228,7 @@ class Asking:
     async def _remember(
         self, scope: GrantScope, decided: Approval, note: str, by: Principal
     ) -> None:
-        grant_id = str(uuid.uuid5(_GRANT_OF_APPROVAL, decided.id))
+        grant_id = self.grant_id(decided.id)
         if any(grant.id == grant_id for grant in await self.store.grants.all()):
             return
         now_ms = self.now_ms()
