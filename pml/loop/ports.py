@@ -19,6 +19,9 @@ class Servers(MakesRequests, Protocol):
     def connect_soon(self, servers: Iterable[str]) -> None:
         """Begin to connect in the background."""
 
+    def described(self, tool_id: str) -> Tool | None:
+        """The tool as its server describes it on the present connection; None: it does not."""
+
     async def tools(self, server: str) -> tuple[Tool, ...]:
         """What the server offers now.
 

@@ -155,6 +155,7 @@ class RunUnderWay:
             sites=frozenset(node.id for node in self.structure.nodes),
             catalog=self.prepared.catalog,
             permissions=self._judge(),
+            described=self.means.servers.described,
             timeout_ms=self.run.timeout_ms,
         )
 

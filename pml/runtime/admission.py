@@ -13,7 +13,7 @@ from pml.domain.limits import Limits
 from pml.domain.log_rules import CallState
 from pml.domain.nearest import did_you_mean
 from pml.domain.permissions import ApprovalMode, Effect, Permission
-from pml.domain.quarantine import quarantine_of
+from pml.domain.quarantine import changed_meanwhile, quarantine_of
 from pml.domain.run import Failed, Issued
 from pml.domain.tools import Tool
 from pml.runtime.plan import RunPlan
@@ -33,6 +33,8 @@ class Admission:
     ledger: Ledger
     limits: Limits
     held: list[Issued] = field(default_factory=list)
+    _unchanged: dict[str, Tool] = field(default_factory=dict)
+    """What servers last said of tools that are as the run knows them."""
 
     def effect(self, tool_id: str) -> Effect:
         """What a call of the tool does to the world."""
@@ -95,6 +97,17 @@ class Admission:
         if issued.of_capability or self._permission(tool).approval_mode is ApprovalMode.AUTO:
             return None
         return partial(self.plan.consents.use, issued, tool)
+
+    def changed(self, issued: Issued) -> Failed | None:
+        """The answer to a call whose tool is no more what the run was prepared with (HIL-5)."""
+        now = None if issued.of_capability else self.plan.described(issued.tool)
+        if now is None or now is self._unchanged.get(issued.tool):
+            return None
+        known = self._tool(issued.tool)
+        if now.schema_hash() != known.schema_hash():
+            return Failed(code="quarantined", message=changed_meanwhile(known, now))
+        self._unchanged[issued.tool] = now  # a listing is compared once, not at every call
+        return None
 
     def _tool(self, tool_id: str) -> Tool:
         server, _, name = tool_id.partition(":")

@@ -103,6 +103,9 @@ class Errand:
     issued: Issued
     started: Callable[[], None]
     """Told when the call leaves the queue."""
+    changed: Callable[[], Failed | None]
+    """Asked before each attempt, once its server is connected: why the tool is not called any
+    more."""
     consented: Callable[[], Awaitable[bool]] | None
     """Asked once, right before the first attempt; None: it needs no consent."""
 
@@ -147,6 +150,8 @@ class Caller:
             started = time.perf_counter()
             try:
                 await self._upstreams.ready(issued.tool.partition(":")[0])
+                if refusal := errand.changed():
+                    return Answered(issued.call, refusal, 0.0)
                 if not attempt and errand.consented and not await errand.consented():
                     return Uncovered(issued.call)
                 await self._intend(issued)

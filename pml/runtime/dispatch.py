@@ -92,6 +92,7 @@ class Dispatch:
         errand = Errand(
             issued=issued,
             started=lambda: self.teller.task_start(issued),
+            changed=lambda: self.admission.changed(issued),
             consented=self.admission.consent(issued),
         )
         try:

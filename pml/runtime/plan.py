@@ -1,6 +1,6 @@
 """What the broker is handed of a run, and what it asks of sandbox, permissions and consents."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -57,6 +57,10 @@ class NoConsent:
 NO_CONSENT = NoConsent()
 
 
+def _nobody_says(tool_id: str) -> Tool | None:  # noqa: ARG001
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """What the broker is handed of a run; the same each time it is resumed."""
@@ -68,6 +72,9 @@ class RunPlan:
     """Call sites of the program; a label that is none of them says nothing."""
     catalog: Catalog
     permissions: JudgesTools
+    described: Callable[[str], Tool | None] = _nobody_says
+    """How its server describes a tool at the moment; None: it does not say.  A tool that is
+    not what ``catalog`` has changed under the run, and is not called (HIL-5)."""
     consents: Consents = NO_CONSENT
     per_layer: bool = False
     """Whether calls wait before each frontier but the first until somebody lets them go."""

@@ -38,6 +38,11 @@ class Outside:
     def connect_soon(self, servers: Iterable[str]) -> None:
         """Connected already."""
 
+    def described(self, tool_id: str) -> Tool | None:
+        server, _, name = tool_id.partition(":")
+        listed = self.tools_by_server.get(server, ())
+        return next((tool for tool in listed if tool.name == name), None)
+
     async def ready(self, server: str) -> None:
         if server in self.down:
             raise UpstreamUnavailableError(server, "it is down")

@@ -1,7 +1,7 @@
 """What a server offers: its tools as our records, without those that could mislead."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import mcp_types
 from mcp import Client
@@ -21,10 +21,14 @@ class Listing:
 
     tools: tuple[Tool, ...]
     refused: tuple[str, ...]
+    _by_name: dict[str, Tool] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {tool.name: tool for tool in self.tools})
 
     def find(self, name: str) -> Tool | None:
         """The tool of that name, or None."""
-        return next((tool for tool in self.tools if tool.name == name), None)
+        return self._by_name.get(name)
 
 
 async def list_tools(client: Client, server: str) -> Listing:
