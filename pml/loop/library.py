@@ -7,7 +7,6 @@ few times a second.  Nothing is read twice, and nothing is computed for what did
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pml.analysis.analyse import ANY_SERVER
@@ -22,6 +21,7 @@ from pml.domain.tools import Catalog, Tool
 from pml.errors import UpstreamUnavailableError
 from pml.loop.analysed import Analysed
 from pml.loop.cards import capability_card, capability_text, tool_card, tool_text
+from pml.loop.listed import Listed, as_kept
 from pml.loop.ports import Servers
 from pml.loop.vectors import Vectors
 from pml.store.ports import Mark, Store
@@ -32,15 +32,6 @@ PORTION = 50
 """Entries put into the index before others get their turn: some 5 ms."""
 CARDS = 2_000
 """Tools whose card is remembered: what is found is mostly found again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """The tools of some servers."""
-
-    tools: Mapping[str, Mapping[str, Tool]]
-    unavailable: Mapping[str, str]
-    """Servers that nobody could ask, and why."""
 
 
 class Library:
@@ -204,13 +195,15 @@ class Library:
         missing = [name for name in names if name not in known]
         found = {name: known[name] for name in names if name in known}
         unavailable: dict[str, str] = {}
-        for name, tools in zip(missing, await self._ask(missing), strict=True):
+        said = await self._ask(missing)
+        kept = (await self._store.tool_schemas.catalog(missing)).servers if missing else {}
+        for name, tools in zip(missing, said, strict=True):
             if isinstance(tools, UpstreamUnavailableError):
                 unavailable[name] = str(tools)
             elif isinstance(tools, BaseException):
                 raise tools
             else:
-                found[name] = {tool.name: tool for tool in tools}
+                found[name] = as_kept(tools, kept.get(name, {}))
         return Listed(tools=found, unavailable=unavailable)
 
     async def _known(self, servers: list[str]) -> dict[str, Mapping[str, Tool]]:

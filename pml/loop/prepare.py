@@ -37,6 +37,7 @@ from pml.domain.response import ExecuteError, ExecuteRequest
 from pml.domain.structure import CapabilityCall, StaticStructure
 from pml.domain.tools import Catalog
 from pml.errors import DagError
+from pml.loop.consents import quarantined
 from pml.loop.library import Library, called_ids, with_capabilities
 from pml.runtime.mocks import mock_problem
 
@@ -126,8 +127,8 @@ async def prepare(
     if program.errors:
         return _refused_by(known)
     depth = 1 + max((each.depth for each in found.by_name.values()), default=-1)
-    if depth > limits.capability_depth:
-        return _refusal("too_deep", _too_deep(found.by_name, limits))
+    if held_back := _held_back(found, depth, limits):
+        return held_back
     arguments, unbound = bind(program, request.args)
     diagnostics = (*known, *_of_tasks(unbound, compiled))
     if any(d.severity is Severity.ERROR for d in unbound):
@@ -177,9 +178,7 @@ async def prepare_known(
         StoreError: the database is lost.
     """
     callees = await library.callees(called_ids(capability.structure))
-    listed = await library.listed(
-        _servers_of([capability.structure, *(c.structure for c in callees.values())])
-    )
+    listed = await library.listed(_servers_of(_structures(capability.structure, callees)))
     if listed.unavailable:
         return _refusal("server_unavailable", "; ".join(listed.unavailable.values()))
     by_name = {
@@ -187,11 +186,14 @@ async def prepare_known(
         for node in capability.structure.nodes
         if isinstance(node, CapabilityCall)
     }
+    catalog = with_capabilities(listed.tools, by_name)
+    if reason := quarantined(_structures(capability.structure, callees), catalog):
+        return _refusal("quarantined", reason)
     return Prepared(
         source=capability.code,
         instrumented=capability.instrumented,
         structure=capability.structure,
-        catalog=with_capabilities(listed.tools, by_name),
+        catalog=catalog,
         by_name=by_name,
         callees=callees,
         arguments=bound.arguments,
@@ -200,6 +202,22 @@ async def prepare_known(
         capability=capability,
         literals=literals,
     )
+
+
+def _held_back(found: "Examined", depth: int, limits: Limits) -> Refusal | None:
+    """Why a correct program may not run, whatever the permissions say."""
+    if reason := quarantined(_structures(found.program.structure, found.callees), found.catalog):
+        return _refusal("quarantined", reason)
+    if depth > limits.capability_depth:
+        return _refusal("too_deep", _too_deep(found.by_name, limits))
+    return None
+
+
+def _structures(
+    structure: StaticStructure, callees: Mapping[str, Capability]
+) -> list[StaticStructure]:
+    """Of a program, and of all that it calls."""
+    return [structure, *(each.structure for each in callees.values())]
 
 
 def _servers_of(structures: Iterable[StaticStructure]) -> set[str]:
