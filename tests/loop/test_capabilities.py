@@ -164,6 +164,10 @@ async def test_a_capability_whose_tool_changed_waits_until_its_code_ran_again(
     assert answer.status == "suggestions"
     assert answer.suggestions is not None
     assert "changed" in answer.suggestions.why
+    await act.store.tool_schemas.accept(
+        "fs:read", schema_hash=changed.schema_hash(), by="ann", now_ms=1
+    )
+    act.library.outdated()
     await run(act, READ)
     assert (await run(act, None)).mode == "speculation"
 

@@ -75,6 +75,10 @@ async def test_large_results_and_declared_ones_teach_nothing(act: Act, outside: 
     await act.store.tool_schemas.replace("fs", [])
     outside.tools_by_server.clear()
     await prepared(act, outside, output_schema={"type": "object"})
+    (held,) = await act.store.tool_schemas.quarantined()
+    shown = held.now.schema_hash()
+    await act.store.tool_schemas.accept("fs:read", schema_hash=shown, by="ann", now_ms=1)
+    act.library.outdated()
     assert (await run(act, 'await mcp.fs.read({ path: "a" });')).status == "success"
     assert await known(act) is None
 
