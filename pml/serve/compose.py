@@ -202,9 +202,7 @@ async def workbench(
             discover=Discover(
                 library=library, limits=limits, notes=partial(_notes, upstreams, library)
             ),
-            task_result=ReadTaskResult(
-                task_results=store.task_results, now_ms=now_ms, limits=limits
-            ),
+            task_result=ReadTaskResult(task_results=store.task_results, now_ms=now_ms),
         )
 
 

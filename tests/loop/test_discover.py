@@ -1,5 +1,6 @@
 """Discovery over a library in step with its store (MCP-1), and pages of results (EX-7, MCP-3)."""
 
+import dataclasses
 import json
 from typing import Literal
 
@@ -188,9 +189,7 @@ async def test_a_server_that_failed_is_named_in_the_answer(act: Act) -> None:
 
 
 def reader(act: Act, now_ms: int = 0) -> ReadTaskResult:
-    return ReadTaskResult(
-        task_results=act.store.task_results, now_ms=lambda: now_ms, limits=Limits()
-    )
+    return ReadTaskResult(task_results=act.store.task_results, now_ms=lambda: now_ms)
 
 
 async def pages(
@@ -222,6 +221,17 @@ async def test_pages_of_a_result_add_up_to_the_whole(
         text = "".join(page.text for page in found)
         assert json.loads(text) == value
         assert {page.total_chars for page in found} == {len(text)}
+
+
+async def test_a_result_as_large_as_may_be_is_read_whole_and_indented(act: Act) -> None:
+    """EX-7: as it is kept, with blanks, it has more characters than the limit has bytes."""
+    small = dataclasses.replace(act, limits=Limits(result_bytes=2_000))
+    request = ExecuteRequest(intent="ones", code="return Array(900).fill(1);")
+    answer = await small.execute(request)
+    found = await pages(reader(small), answer.workflow_id or "", 1_000, "pretty")
+    text = "".join(page.text for page in found)
+    assert text == json.dumps([1] * 900, indent=2)
+    assert len(found) == 1 + len(text) // 1_000
 
 
 async def test_a_result_that_is_unknown_or_expired_says_so(act: Act) -> None:
