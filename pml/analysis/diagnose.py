@@ -15,11 +15,12 @@ from pml.analysis.syntax import Source, Syntax, bare
 from pml.analysis.uncalled import Uncalled
 from pml.analysis.unknown import Unknown, not_a_tool
 from pml.domain.program import Diagnostic, Severity
+from pml.domain.sanitising import redact_text
 from pml.domain.structure import Argument
 from pml.domain.tools import Catalog
 
 _TEXT_CHARS = 80
-_TEXT_BYTES = 2_000
+_TEXT_BYTES = 4_096
 """Of what a diagnostic is about, that are looked at for its first line."""
 
 _REFUSED = {
@@ -72,9 +73,9 @@ class Reporter:
 
 
 def first_line(source: Source, start: int, end: int) -> str:
-    """The first line of a range, cut to what a message can hold."""
+    """The first line of a range without secrets, cut to what a message can hold."""
     data = source.data[start : min(end, start + _TEXT_BYTES)]
-    text = data.decode("utf-8", "ignore").strip()
+    text = redact_text(data.decode("utf-8", "ignore").strip())  # whole: half of one would show
     return text.splitlines()[0][:_TEXT_CHARS].rstrip() if text else ""
 
 

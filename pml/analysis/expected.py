@@ -6,6 +6,8 @@ from typing import Any
 
 import jsonschema_rs
 
+from pml.domain.sanitising import redact
+
 _TYPES = {
     "string": "a string",
     "number": "a number",
@@ -31,8 +33,8 @@ _VALUE_CHARS = 60
 
 
 def shown(value: object) -> str:
-    """A JSON value, cut to a length for a sentence."""
-    text = json.dumps(value, ensure_ascii=False)
+    """A JSON value, cut to a length for a sentence; without secrets, of which half would show."""
+    text = json.dumps(redact(value), ensure_ascii=False)
     return text if len(text) <= _VALUE_CHARS else text[: _VALUE_CHARS - 3] + "..."
 
 

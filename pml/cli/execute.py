@@ -118,6 +118,7 @@ async def _execute(
 ) -> "tuple[ExecuteResponse, Capability | None]":
     """The response, and the capability that it names where it succeeded."""
     from pml.cli.progress import Progress
+    from pml.domain.outward import outward
 
     on_event = None if quiet else Progress(note, width=width())
     async with opened(
@@ -126,7 +127,7 @@ async def _execute(
         if request.code is None and request.dag is None:
             await list_servers(bench)
             _tell_failures(bench)
-        response = await bench.act.execute(request)
+        response = outward(await bench.act.execute(request))
         if response.status != "success" or response.capability_id is None:
             return response, None
         return response, await bench.store.capabilities.get(response.capability_id)

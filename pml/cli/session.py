@@ -139,11 +139,15 @@ def _if_there(name: str) -> Path | None:
 
 
 def _without_secrets(_logger: object, _method: str, line: dict[str, Any]) -> dict[str, Any]:
-    from pml.domain.sanitising import redact_text
+    from pml.domain.sanitising import redact
 
+    plain = (str, int, float, bool, type(None))
+    texts = {
+        name: value if isinstance(value, plain) else str(value) for name, value in line.items()
+    }
     return {
-        name: visible(redact_text(value)) if isinstance(value, str) else value
-        for name, value in line.items()
+        name: visible(value) if isinstance(value, str) else value
+        for name, value in redact(texts).items()
     }
 
 

@@ -16,6 +16,7 @@ from pml.domain.dag import ExplicitDag, read_dag
 from pml.domain.discovery import DiscoverRequest
 from pml.domain.nearest import did_you_mean
 from pml.domain.response import DEFAULT_TIMEOUT_MS, ExecuteRequest
+from pml.domain.sanitising import redact
 from pml.domain.task_result import TaskResultRequest
 from pml.errors import RequestError
 
@@ -172,7 +173,7 @@ def _expected(schema: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Json) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(redact(value), ensure_ascii=False)  # before the cut: half a secret shows
     if len(text) <= _SHOWN_CHARS:
         return text
     length = len(value) if isinstance(value, str) else len(text)

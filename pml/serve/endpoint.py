@@ -31,6 +31,7 @@ from pml.domain.events import Event
 from pml.domain.limits import Limits
 from pml.domain.nearest import did_you_mean
 from pml.domain.response import ExecuteRequest
+from pml.domain.sanitising import redact_text
 from pml.errors import NotFoundError, PmlError, RequestError
 from pml.serve.arguments import (
     ArgumentChecker,
@@ -139,12 +140,13 @@ class Endpoint:
             self._checkers[name].check(arguments)
             return await work(arguments)
         except InvalidArgumentsError as exc:
-            raise MCPError(INVALID_PARAMS, str(exc), {"problems": list(exc.problems)}) from exc
+            problems = [redact_text(problem) for problem in exc.problems]
+            raise MCPError(INVALID_PARAMS, redact_text(str(exc)), {"problems": problems}) from exc
         except (NotFoundError, RequestError) as exc:
-            raise MCPError(INVALID_PARAMS, str(exc)) from exc
+            raise MCPError(INVALID_PARAMS, redact_text(str(exc))) from exc
         except PmlError as exc:
             _log.warning("request_failed", tool=name, exc_info=exc)
-            raise MCPError(INTERNAL_ERROR, str(exc)) from exc
+            raise MCPError(INTERNAL_ERROR, redact_text(str(exc))) from exc
         except MCPError:
             raise
         except Exception as exc:

@@ -18,6 +18,7 @@ from msgspec import UNSET
 from pml.analysis.plan_text import plan_text
 from pml.domain.discovery import Discovered, DiscoverResponse
 from pml.domain.limits import Limits
+from pml.domain.outward import outward
 from pml.domain.plan import Plan
 from pml.domain.record import Record, encode, to_builtins
 from pml.domain.response import ExecuteResponse
@@ -51,7 +52,7 @@ class Answer:
 
 def executed(response: ExecuteResponse, limits: Limits) -> Answer:
     """The answer of `pml_execute`; a run that ended badly is an error result."""
-    response = _listing(_fitting(response, limits), limits)
+    response = _listing(_fitting(outward(response), limits), limits)
     text = encode(response).decode() if response.plan is None else _asked(response, response.plan)
     return Answer(response, text, is_error=response.status not in ANSWERED)
 
