@@ -52,6 +52,33 @@ async def test_a_capability_that_is_committed_late_is_told(
     assert "renamed" in {one.name for one in after.capabilities}
 
 
+async def test_a_change_that_meets_a_run_about_to_end_is_not_lost(
+    store: Store, database: Database
+) -> None:
+    """The run ends that its capability is stale, and knows nothing of the second change."""
+    await store.tool_schemas.replace("fs", [a_tool("read")])
+    kept = await store.capabilities.keep(a_capability(), now_ms=1)
+    await store.tool_schemas.replace("fs", [a_tool("read", description="1")])
+    async with database.connection() as connection, connection.transaction():
+        await connection.execute(queries("capabilities")["experience"], {"id": kept.id})
+        second = asyncio.create_task(
+            store.tool_schemas.replace("fs", [a_tool("read", description="2")])
+        )
+        while not second.done() and not await somebody_waits(connection):
+            pass
+        await connection.execute("UPDATE workflow_pattern SET stale = false")
+    await second
+    assert (await store.capabilities.get(kept.id)).stale
+
+
+async def somebody_waits(connection: Connection) -> bool:
+    """Whether a lock of this connection is waited for."""
+    cursor = await connection.execute(
+        "SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+    )
+    return cursor.rowcount > 0
+
+
 async def test_what_was_rolled_back_is_not_told(store: Store, database: Database) -> None:
     await store.tool_schemas.replace("fs", [a_tool("read")])
     begun = (await store.tool_schemas.changes(None)).mark
