@@ -27,7 +27,7 @@ from pml.domain.tools import Tool
 from pml.loop.act import Act
 from pml.loop.library import Library
 from pml.loop.places import Places
-from pml.loop.under_way import Entropy
+from pml.loop.means import Entropy
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
 from pml.store.database import Database

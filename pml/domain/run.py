@@ -103,6 +103,8 @@ class RunProgram(Record, frozen=True, kw_only=True):
     seed: int
     lifted: dict[str, JsonText] = {}  # noqa: RUF012
     """Values in place of lifted literals, by parameter; the literal holds where there is none."""
+    defaults: dict[str, JsonText] = {}  # noqa: RUF012
+    """The lifted literals as the code says them, by parameter."""
     literals: Literals | None = None
     """What the intent stands for from now on; None: what it stood for before."""
     mocks: dict[str, JsonText] = {}  # noqa: RUF012

@@ -1,11 +1,15 @@
-"""From how a run ended to what the agent is told.  Pure."""
+"""From how a run stands to what the agent is told.  Pure."""
 
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import msgspec
 
 from pml.domain.limits import Limits
+from pml.domain.log_rules import CallState
 from pml.domain.permissions import Permission
+from pml.domain.plan import Plan
 from pml.domain.program import Diagnostic
 from pml.domain.response import (
     DagMetadata,
@@ -20,6 +24,37 @@ from pml.domain.structure import ANY_TOOL, StaticStructure
 from pml.domain.trace import ExecutionTrace, TaskResult
 from pml.runtime.ending import Ending
 
+_STATUS = {
+    RunState.PAUSED: "layer_complete",
+    RunState.RUNNING: "error",
+    RunState.INTERRUPTED: "error",
+    RunState.EXPIRED: "error",
+}
+"""Of the states that are no status themselves; an error says which of these it is."""
+_OPTIONS = {
+    RunState.PAUSED: ("continue", "abort", "replan"),
+    RunState.INTERRUPTED: ("continue", "abort", "replan"),
+    RunState.IN_DOUBT: ("retry", "result", "skip", "abort", "replan"),
+    RunState.APPROVAL_REQUIRED: ("approve", "refuse", "abort", "replan"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """What a run that waits waits for."""
+
+    expires_at_ms: int
+    approval_id: str | None = None
+    plan: Plan | None = None
+    checkpoint_id: str | None = None
+    doubts: tuple[TaskSummary, ...] = ()
+    """Of nested runs, by path."""
+
+
+def options(state: RunState) -> tuple[str, ...]:
+    """What can be answered to a run that waits."""
+    return _OPTIONS.get(state, ())
+
 
 def answer(
     ending: Ending,
@@ -27,17 +62,17 @@ def answer(
     structure: StaticStructure,
     *,
     wall_ms: float,
-    diagnostics: tuple[Diagnostic, ...],
-    warnings: tuple[str, ...],
     limits: Limits,
-    capability_id: str | None,
+    diagnostics: tuple[Diagnostic, ...] = (),
+    warnings: tuple[str, ...] = (),
+    waiting: Waiting | None = None,
 ) -> ExecuteResponse:
     """The response for a run that was started: the executed path only (EX-7)."""
     tasks = tuple(_summary(task, limits) for task in trace.task_results)
-    return ExecuteResponse(
-        status=RunState.ERROR if ending.state is RunState.INTERRUPTED else ending.state,
+    response = ExecuteResponse(
+        status=_STATUS.get(ending.state, ending.state),
         workflow_id=trace.run_id,
-        capability_id=capability_id,
+        capability_id=trace.capability_id if ending.state is RunState.SUCCESS else None,
         trace_id=trace.id if ending.state.final else None,
         result=msgspec.UNSET if ending.result is None else json.loads(ending.result),
         execution_time_ms=round(wall_ms, 3),
@@ -66,6 +101,27 @@ def answer(
             executed_path=trace.executed_path,
         ),
     )
+    return response if waiting is None else _with(response, ending, waiting)
+
+
+def _with(response: ExecuteResponse, ending: Ending, waiting: Waiting) -> ExecuteResponse:
+    """The response of a run that waits."""
+    checkpoint = ending.checkpoint
+    return msgspec.structs.replace(
+        response,
+        expires_at_ms=waiting.expires_at_ms,
+        approval_id=waiting.approval_id,
+        plan=waiting.plan,
+        checkpoint_id=waiting.checkpoint_id if checkpoint is None else checkpoint.checkpoint_id,
+        pending_layer=None if checkpoint is None else checkpoint.layer,
+        layer_results=_of_calls(response.tasks, ending.layer_calls),
+        in_doubt=(*response.in_doubt, *waiting.doubts),
+    )
+
+
+def _of_calls(tasks: Iterable[TaskSummary], calls: Iterable[CallState]) -> tuple[TaskSummary, ...]:
+    wanted = {call.issued.task_id for call in calls}
+    return tuple(task for task in tasks if task.task_id in wanted)
 
 
 def speedup(trace: ExecutionTrace, wall_ms: float) -> float:
@@ -87,13 +143,13 @@ def _summary(task: TaskResult, limits: Limits) -> TaskSummary:
 
 
 def _stopped(approvals: tuple[Permission, ...]) -> ExecuteError | None:
-    """What stopped a run under way: permissions that became stricter since it was analysed."""
+    """What stopped a run under way: calls that its plan did not show, or stricter permissions."""
     if not approvals:
         return None
     message = (
         f"the run stopped before it called {', '.join(p.tool for p in approvals)}, which may not "
-        "be called without approval: allow it in permissions.yaml (approval_mode: auto), then "
-        "send the request again; tasks says what has run"
+        "be called without approval: answer the request approvalId (pml_approval_response, `pml "
+        "approve`), then it goes on; tasks says what has run"
     )
     return ExecuteError(code="approval_required", message=message)
 
@@ -109,7 +165,8 @@ def approval_error(approvals: tuple[Permission, ...]) -> ExecuteError:
         )
     if named:
         parts.append(
-            f"{named} may not be called without approval: allow it in permissions.yaml "
-            "(approval_mode: auto), then send the request again"
+            f"{named} may not be called without approval: answer the request approvalId "
+            "(pml_approval_response, `pml approve`), or allow it in permissions.yaml "
+            "(approval_mode: auto) and send the request again"
         )
     return ExecuteError(code="approval_required", message=f"nothing has run: {'; '.join(parts)}")

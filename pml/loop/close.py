@@ -2,23 +2,21 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
 
-from pml.domain.capability import Literals
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.record import JsonText, decode
-from pml.domain.run import Run, RunState
+from pml.domain.run import Run, RunProgram, RunState
 from pml.domain.sanitising import preview
 from pml.domain.structure import StaticStructure
 from pml.domain.trace import ExecutionTrace
 from pml.errors import RunStateError
 from pml.loop.prepare import json_object
 from pml.runtime.recorder import dependencies, full_results, project
-from pml.store.ports import Runs, Store, Traces
+from pml.store.ports import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +24,14 @@ class History:
     """Everything that is known of a run."""
 
     run: Run
+    kept: RunProgram
     structure: StaticStructure
     ledger: Ledger
-    arguments: Mapping[str, JsonText]
-    given: JsonText = "{}"
-    """Every argument as one JSON object, literals of the code included where they are known."""
-    literals: Literals | None = None
-    """What the intent stands for from now on."""
+
+    @property
+    def given(self) -> JsonText:
+        """Every argument as one JSON object, literals of the code included."""
+        return json_object({**self.kept.defaults, **self.kept.arguments, **self.kept.lifted})
 
 
 async def read_history(store: Store, run: Run) -> History:
@@ -40,15 +39,15 @@ async def read_history(store: Store, run: Run) -> History:
 
     Raises:
         NotFoundError: its program and log have been deleted.
+        LedgerKeyError: they were encrypted with another key.
+        LogOrderError: the log is damaged.
     """
     kept = await store.runs.program(run.id)
     return History(
         run=run,
+        kept=kept,
         structure=decode(StaticStructure, kept.structure),
         ledger=Ledger(await store.run_log.read(run.id)),
-        arguments=kept.arguments,
-        given=json_object({**kept.arguments, **kept.lifted}),
-        literals=kept.literals,
     )
 
 
@@ -73,22 +72,31 @@ def trace_of(
         msgspec.structs.replace(history.run, state=state, reason=reason),
         history.structure,
         history.ledger,
-        {name: json.loads(text) for name, text in history.arguments.items()},
+        {name: json.loads(text) for name, text in history.kept.arguments.items()},
         limits,
     )
 
 
 async def close(
-    runs: Runs,
-    traces: Traces,
+    store: Store,
     history: History,
     trace: ExecutionTrace,
     *,
     reason: str,
     now_ms: int,
     limits: Limits,
+    expires_at_ms: int | None = None,
 ) -> None:
     """Move the run to the trace's state; a final one keeps trace, results and statistics.
+
+    Args:
+        store: where.
+        history: of the run.
+        trace: what it came to, in the state that it shall be in.
+        reason: why, in words.
+        now_ms: Unix time.
+        limits: bound reason and results.
+        expires_at_ms: until when a run that waits can be answered; None: as `Limits` says.
 
     Raises:
         RunStateError: the run has been moved meanwhile.
@@ -97,21 +105,12 @@ async def close(
     """
     reason = preview(reason, limits.message_chars)
     if not trace.state.final:
-        try:
-            await runs.move(
-                trace.run_id,
-                trace.state,
-                reason=reason,
-                now_ms=now_ms,
-                epoch=history.run.epoch,
-            )
-        except RunStateError as exc:
-            if exc.state != trace.state:  # else it is the answer to a first try that was lost
-                raise
+        expires = now_ms + limits.waiting_ttl_s * 1000 if expires_at_ms is None else expires_at_ms
+        await _wait(store, history.run, trace.state, reason, now_ms, expires)
         return
     results = await asyncio.to_thread(full_results, history.ledger)
     edges = await asyncio.to_thread(dependencies, history.structure, history.ledger)
-    await traces.finish(
+    await store.traces.finish(
         trace.run_id,
         trace.state,
         reason=reason,
@@ -119,8 +118,25 @@ async def close(
         epoch=history.run.epoch,
         trace=trace,
         results=results,
-        dependencies=edges,
+        dependencies=() if trace.dry_run else edges,
         result_expires_at_ms=now_ms + limits.result_ttl_s * 1000,
         arguments=history.given,
-        literals=history.literals,
+        literals=history.kept.literals,
     )
+
+
+async def _wait(  # noqa: PLR0917
+    store: Store, run: Run, state: RunState, reason: str, now_ms: int, expires_at_ms: int
+) -> None:
+    try:
+        await store.runs.move(
+            run.id,
+            state,
+            reason=reason,
+            now_ms=now_ms,
+            epoch=run.epoch,
+            expires_at_ms=expires_at_ms,
+        )
+    except RunStateError as exc:
+        if exc.state != state:  # else it is the answer to a first try that was lost
+            raise

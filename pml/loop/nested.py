@@ -4,21 +4,14 @@ To the broker a capability is a tool of the server ``capabilities``: its calls a
 permitted and delivered like any other.  Here that server is answered for.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-
-import msgspec
 
 from pml.domain.capability import CAPABILITY_SERVER, Capability
 from pml.domain.permissions import ApprovalMode, Effect, Permission, Scope
-from pml.domain.record import JsonText, encode
-from pml.domain.response import ExecuteResponse
-from pml.domain.run import Failed, Issued, Outcome, Returned, RunState
 from pml.domain.structure import ANY_TOOL, StaticStructure
 from pml.domain.tools import Catalog, Tool
-from pml.errors import OutcomeUnknownError
 from pml.loop.library import called_ids
-from pml.runtime.calls import MakesRequests
 from pml.runtime.plan import JudgesTools
 
 UNKNOWN_TOOL = "the code calls a tool that is known only when it runs"
@@ -92,51 +85,3 @@ class JudgesCapabilities:
             approval_mode=ApprovalMode.HIL if asks else ApprovalMode.AUTO,
             reason=f"called by {tool.name}" if asks else "as its tools",
         )
-
-
-RunsCapability = Callable[[Capability, JsonText], Awaitable[ExecuteResponse]]
-"""Runs a capability with a JSON object of arguments as a child of the run at hand."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NestedCalls:
-    """The servers, with a server ``capabilities`` among them."""
-
-    servers: MakesRequests
-    by_name: Mapping[str, Capability]
-    run: RunsCapability
-
-    async def ready(self, server: str) -> None:
-        """Connect if need be; capabilities are always there.
-
-        Raises:
-            UpstreamUnavailableError: the server cannot be connected.
-        """
-        if server != CAPABILITY_SERVER:
-            await self.servers.ready(server)
-
-    async def call(self, issued: Issued) -> Outcome:
-        """Make one attempt.
-
-        Raises:
-            UpstreamUnavailableError: nothing was sent.
-            OutcomeUnknownError: nobody knows what it did.
-        """
-        server, _, tool = issued.tool.partition(":")
-        if server != CAPABILITY_SERVER:
-            return await self.servers.call(server, tool, issued.arguments)
-        response = await self.run(self.by_name[tool], issued.arguments)
-        return _outcome(tool, response)
-
-
-def _outcome(name: str, response: ExecuteResponse) -> Outcome:
-    message = response.error.message if response.error else f"it ended as {response.status}"
-    if response.status == RunState.IN_DOUBT:
-        raise OutcomeUnknownError(
-            CAPABILITY_SERVER, f"{name} (run {response.workflow_id}): {message}", timed_out=False
-        )
-    if response.status != RunState.SUCCESS:
-        code = response.error.code if response.error else "capability_failed"
-        return Failed(code=code, message=f"capability {name}: {message}")
-    value = None if response.result is msgspec.UNSET else response.result
-    return Returned(value=encode(value).decode())

@@ -34,11 +34,19 @@ from pml.domain.plan import Plan
 from pml.domain.program import Diagnostic, Program, Severity
 from pml.domain.record import JsonText, encode
 from pml.domain.response import ExecuteError, ExecuteRequest
-from pml.domain.structure import CapabilityCall, StaticStructure
+from pml.domain.structure import StaticStructure
 from pml.domain.tools import Catalog
 from pml.errors import DagError
 from pml.loop.consents import quarantined
-from pml.loop.library import Library, called_ids, with_capabilities
+from pml.loop.library import Library, with_capabilities
+from pml.loop.surroundings import (
+    Refusal,
+    Surroundings,
+    refusal,
+    servers_of,
+    structures_of,
+    surroundings_of,
+)
 from pml.runtime.mocks import mock_problem
 
 
@@ -81,26 +89,18 @@ class Prepared:
             callees=self.callees,
         )
 
-    def given(self) -> JsonText:
-        """All arguments as one JSON object, literals of the code included."""
-        values: dict[str, JsonText] = {
+    def defaults(self) -> dict[str, JsonText]:
+        """What parameters are where nothing is given: the literals of the code."""
+        return {
             parameter.name: json.dumps(parameter.default)
             for parameter in self.parameters
             if parameter.default is not msgspec.UNSET
         }
-        return json_object({**values, **self.arguments, **self.lifted})
 
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A request that may not run, and why."""
-
-    error: ExecuteError
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-
-def _refusal(code: str, message: str) -> Refusal:
-    return Refusal(ExecuteError(code=code, message=message))
+    @property
+    def around(self) -> Surroundings:
+        """What its calls lead to."""
+        return Surroundings(catalog=self.catalog, by_name=self.by_name, callees=self.callees)
 
 
 async def prepare(
@@ -116,13 +116,13 @@ async def prepare(
         if request.dag is not None:
             compiled = await asyncio.to_thread(compile_dag, request.dag)
     except DagError as exc:
-        return _refusal("bad_dag", str(exc))
+        return refusal("bad_dag", str(exc))
     source = request.code if compiled is None else compiled.source
     assert source is not None
     found = await examine(source, library=library, limits=limits)
     program = found.program
     if found.unavailable:
-        return _refusal("server_unavailable", "; ".join(found.unavailable.values()))
+        return refusal("server_unavailable", "; ".join(found.unavailable.values()))
     known = _of_tasks(program.diagnostics, compiled)
     if program.errors:
         return _refused_by(known)
@@ -177,25 +177,16 @@ async def prepare_known(
         NotFoundError: a capability that it calls is gone.
         StoreError: the database is lost.
     """
-    callees = await library.callees(called_ids(capability.structure))
-    listed = await library.listed(_servers_of(_structures(capability.structure, callees)))
-    if listed.unavailable:
-        return _refusal("server_unavailable", "; ".join(listed.unavailable.values()))
-    by_name = {
-        node.name: callees[node.capability_id]
-        for node in capability.structure.nodes
-        if isinstance(node, CapabilityCall)
-    }
-    catalog = with_capabilities(listed.tools, by_name)
-    if reason := quarantined(_structures(capability.structure, callees), catalog):
-        return _refusal("quarantined", reason)
+    around = await surroundings_of(capability.structure, library)
+    if isinstance(around, Refusal):
+        return around
     return Prepared(
         source=capability.code,
         instrumented=capability.instrumented,
         structure=capability.structure,
-        catalog=catalog,
-        by_name=by_name,
-        callees=callees,
+        catalog=around.catalog,
+        by_name=around.by_name,
+        callees=around.callees,
         arguments=bound.arguments,
         lifted=bound.lifted,
         parameters=capability.parameters,
@@ -206,22 +197,11 @@ async def prepare_known(
 
 def _held_back(found: "Examined", depth: int, limits: Limits) -> Refusal | None:
     """Why a correct program may not run, whatever the permissions say."""
-    if reason := quarantined(_structures(found.program.structure, found.callees), found.catalog):
-        return _refusal("quarantined", reason)
+    if reason := quarantined(structures_of(found.program.structure, found.callees), found.catalog):
+        return refusal("quarantined", reason)
     if depth > limits.capability_depth:
-        return _refusal("too_deep", _too_deep(found.by_name, limits))
+        return refusal("too_deep", _too_deep(found.by_name, limits))
     return None
-
-
-def _structures(
-    structure: StaticStructure, callees: Mapping[str, Capability]
-) -> list[StaticStructure]:
-    """Of a program, and of all that it calls."""
-    return [structure, *(each.structure for each in callees.values())]
-
-
-def _servers_of(structures: Iterable[StaticStructure]) -> set[str]:
-    return {tool.partition(":")[0] for each in structures for tool in each.tools()}
 
 
 def _too_deep(by_name: Mapping[str, Capability], limits: Limits) -> str:
@@ -270,7 +250,7 @@ async def examine(source: str, *, library: Library, limits: Limits) -> Examined:
         known.put(source, named)
     by_name = await library.named(named.capabilities)
     callees = await library.callees(each.id for each in by_name.values())
-    servers = {*named.servers, *_servers_of(c.structure for c in callees.values())}
+    servers = {*named.servers, *servers_of(c.structure for c in callees.values())}
     listed = await library.listed(servers)
     catalog = with_capabilities({**library.names, **listed.tools}, by_name)
     program = known.program(source, catalog)

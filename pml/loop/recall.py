@@ -16,7 +16,8 @@ from pml.loop.cards import brief
 from pml.loop.discover import ranked, with_missing
 from pml.loop.library import Library
 from pml.loop.nested import permissions_of
-from pml.loop.prepare import Prepared, Refusal, prepare_known
+from pml.loop.prepare import Prepared, prepare_known
+from pml.loop.surroundings import Refusal
 from pml.runtime.plan import JudgesTools
 from pml.store.ports import Capabilities
 

@@ -10,7 +10,7 @@ import secrets
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,14 +22,17 @@ from pml.domain.limits import Limits
 from pml.domain.record import Record
 from pml.domain.tools import Tool
 from pml.embedding.sentence import load_encoder
-from pml.errors import ConfigError, StoreError
+from pml.errors import ConfigError
 from pml.loop.act import Act
+from pml.loop.bookkeeping import Bookkeeping
 from pml.loop.discover import Discover
+from pml.loop.keeper import Keeper
 from pml.loop.library import Library
+from pml.loop.means import Entropy
 from pml.loop.places import Places
 from pml.loop.recover import recover
 from pml.loop.results import ReadTaskResult
-from pml.loop.under_way import Entropy
+from pml.loop.steering import Steering
 from pml.loop.vectors import Vectors
 from pml.runtime.limits_file import load_limits
 from pml.runtime.owner import alive, this_process
@@ -46,9 +49,6 @@ from pml.store.ports import Store, ToolSchemas
 from pml.store.postgres import postgres_store
 
 SEED_BITS = 53
-_LEASE_S = 86_400.0
-"""Longer than any process here lives: until leases are renewed, only their release and
-`alive` tell that one is gone."""
 """A seed crosses JSON, where larger integers lose digits."""
 
 
@@ -126,16 +126,13 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
         url=settings.database_url, data_dir=settings.data_dir, user_id=settings.user_id
     ) as database:
         store = postgres_store(database, key, limits=settings.limits)
-        owner = this_process()
-        await store.leases.renew(owner, ttl_s=_LEASE_S)
-        await recover(store, owner=owner, alive=alive, now_ms=now_ms(), limits=settings.limits)
+        books = Bookkeeping(
+            store=store, owner=this_process(), now_ms=now_ms, limits=settings.limits
+        )
+        await recover(books, alive=alive)
         await store.task_results.delete_expired(now_ms())
         await store.run_log.delete_expired(now_ms())
-        try:
-            yield store
-        finally:
-            with suppress(StoreError):  # the process is gone soon, and others see that
-                await store.leases.release(owner)
+        yield store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,15 +143,25 @@ class Workbench:
     upstreams: Upstreams
     library: Library
     act: Act
+    steering: Steering
+    keeper: Keeper
     discover: Discover
     task_result: ReadTaskResult
 
 
 @asynccontextmanager
 async def workbench(
-    settings: Settings, *, on_event: Callable[[Event], None] = lambda _: None
+    settings: Settings,
+    *,
+    on_event: Callable[[Event], None] = lambda _: None,
+    resumes: bool = False,
 ) -> AsyncIterator[Workbench]:
     """Open everything; on exit every process that was started is gone.
+
+    Args:
+        settings: where things are.
+        on_event: told of everything that happens in any run.
+        resumes: whether runs that a process left behind go on by themselves.
 
     Raises:
         ConfigError: ``mcp.json``, ``permissions.yaml`` or the encoder cannot be used.
@@ -193,12 +200,18 @@ async def workbench(
             owner=this_process(),
             emit=on_event,
             places=Places(limits),
+            agents_may_approve=permissions.file.approvals.agents,
+            approval_ttl_s=permissions.file.approvals.ttl_s,
         )
+        steering = Steering(engine=act, alive=alive)
+        keeper = await stack.enter_async_context(Keeper(steering, resumes=resumes))
         yield Workbench(
             store=store,
             upstreams=upstreams,
             library=library,
             act=act,
+            steering=steering,
+            keeper=keeper,
             discover=Discover(
                 library=library, limits=limits, notes=partial(_notes, upstreams, library)
             ),

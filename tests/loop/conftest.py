@@ -10,8 +10,8 @@ from pml.domain.events import Event
 from pml.domain.limits import Limits
 from pml.loop.act import Act
 from pml.loop.library import Library
+from pml.loop.means import Entropy
 from pml.loop.places import Places
-from pml.loop.under_way import Entropy
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
 from pml.store.memory import memory_store

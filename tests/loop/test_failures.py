@@ -17,6 +17,7 @@ from pml.domain.response import ExecuteRequest
 from pml.domain.run import LogRecord, Outcome, Returned, Run, RunProgram, RunState
 from pml.errors import LedgerKeyError, StoreError
 from pml.loop.act import Act
+from pml.loop.bookkeeping import Bookkeeping
 from pml.loop.recover import recover
 from pml.store.ports import RunLog, Runs, Store
 from tests.loop.outside import Outside
@@ -188,7 +189,8 @@ async def test_a_run_that_cannot_be_read_keeps_nobody_from_the_others(act: Act) 
         )
         await act.store.runs.create(run, program)
     store = store_with(act.store, run_log=LockedLog(act.store.run_log, 0))
-    await recover(store, owner="here", alive=lambda _: False, now_ms=1, limits=Limits())
+    books = Bookkeeping(store=store, owner="here", now_ms=lambda: 1, limits=Limits())
+    await recover(books, alive=lambda _: False)
     runs = await act.store.runs.recent(5)
     assert {run.state for run in runs} == {RunState.IN_DOUBT}
     assert all("cannot be read" in run.reason for run in runs)

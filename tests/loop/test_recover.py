@@ -23,6 +23,7 @@ from pml.domain.run import (
     Settled,
 )
 from pml.domain.structure import StaticStructure
+from pml.loop.bookkeeping import Bookkeeping
 from pml.loop.close import latest_trace
 from pml.loop.recover import recover
 from pml.store.memory import memory_store
@@ -40,6 +41,10 @@ def whole_log(effects: list[Effect], outcome: Outcome) -> list[LogRecord]:
         ledger.deliver(call, Returned(value="1"), 3, 1.0)
     ledger.settle(outcome, 4)
     return list(ledger.records)
+
+
+def books(store: Store) -> Bookkeeping:
+    return Bookkeeping(store=store, owner="here", now_ms=lambda: 9, limits=Limits())
 
 
 async def store_with(
@@ -105,16 +110,14 @@ async def test_the_log_alone_says_how_a_run_was_left(
         run.state,
         sum(isinstance(record, Issued) for record in records),
     )
-    assert (
-        await recover(store, owner="here", alive=lambda _: False, now_ms=9, limits=Limits()) == ()
-    )
+    assert await recover(books(store), alive=lambda _: False) == ()
 
 
 @pytest.mark.parametrize("cut", [0, 2])
 async def test_a_run_of_a_living_process_is_left_alone(cut: int) -> None:
     store = await store_with(whole_log([Effect.WRITE], Returned(value="1"))[:cut])
     await store.leases.renew("dead", ttl_s=60)
-    assert await recover(store, owner="here", alive=lambda _: True, now_ms=9, limits=Limits()) == ()
+    assert await recover(books(store), alive=lambda _: True) == ()
     assert (await store.runs.get("r")).state is RunState.RUNNING
 
 
@@ -129,7 +132,7 @@ async def test_a_run_whose_end_only_its_log_knew_still_teaches_its_capability(
         canonical_hash="ab" * 32, name="it", intent="x", code="", instrumented="", structure=EMPTY
     )
     store = await store_with(whole_log([Effect.WRITE], outcome), capability=capability)
-    await recover(store, owner="here", alive=lambda _: False, now_ms=9, limits=Limits())
+    await recover(books(store), alive=lambda _: False)
     kept = await store.capabilities.get(capability.id)
     assert (kept.usage_count, kept.success_count, kept.hidden) == (1, successes, successes == 0)
     (trace,) = await store.traces.of_run("r")
