@@ -12,7 +12,6 @@ import msgspec
 
 from pml.domain.limits import Limits
 from pml.domain.program import Program
-from pml.domain.record import encode
 from pml.domain.response import ExecuteRequest, ExecuteResponse, Suggestions
 from pml.errors import SandboxError, StoreError, UpstreamUnavailableError
 from pml.loop.asked import Asked
@@ -24,6 +23,7 @@ from pml.loop.prepare import examine, prepare, problem_of
 from pml.loop.recall import recall
 from pml.loop.surroundings import Refusal, refusal, refused
 from pml.loop.unclosed import close_the_unclosed
+from pml.runtime.mocks import as_texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Act(Engine):
             watchers=() if emit is None else (emit,),
             per_layer=request.per_layer_validation,
             dry_run=request.dry_run,
-            mocks={name: encode(mock).decode() for name, mock in request.dry_run_mocks.items()},
+            mocks=as_texts(request.dry_run_mocks),
         )
         try:
             await close_the_unclosed(self)

@@ -121,7 +121,7 @@ async def close(
         dependencies=() if trace.dry_run else edges,
         result_expires_at_ms=now_ms + limits.result_ttl_s * 1000,
         arguments=history.given,
-        literals=history.kept.literals,
+        literals=None if trace.dry_run else history.kept.literals,
     )
 
 

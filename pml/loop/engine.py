@@ -41,6 +41,8 @@ from pml.loop.surroundings import (
     surroundings_of,
 )
 from pml.loop.under_way import RunUnderWay
+from pml.runtime.calls import CallsTools
+from pml.runtime.mocks import MockedCalls
 
 _log = structlog.get_logger(__name__)
 
@@ -230,13 +232,19 @@ class Engine(Means):
 
         async def work(stint: Stint) -> ExecuteResponse:
             child = Nesting(engine=self, judged=judged, asked=asked, stint=stint)
+            calls: CallsTools = ChildRuns(
+                servers=self.servers, by_name=judged.around.by_name, run=child
+            )
+            if judged.dry_run is not None:
+                ledger = judged.history.ledger
+                calls = MockedCalls(calls=calls, dry_run=judged.dry_run, ledger=ledger)
             under_way = RunUnderWay(
                 means=self,
                 history=judged.history,
                 around=judged.around,
                 judge=judged.judge,
                 consents=judged.consents,
-                calls=ChildRuns(servers=self.servers, by_name=judged.around.by_name, run=child),
+                calls=calls,
                 stint=stint,
                 enter=enter,
                 amend=asked.amend,

@@ -12,6 +12,7 @@ from pml.loop.means import Means
 from pml.loop.nested import JudgesCapabilities, permissions_of
 from pml.loop.surroundings import Surroundings
 from pml.runtime.consent import NOTHING, Consents
+from pml.runtime.mocks import DryRun
 from pml.runtime.plan import JudgesTools
 
 
@@ -23,9 +24,23 @@ class Judged:
     around: Surroundings
     judge: JudgesTools
     consents: RunConsents
+    dry_run: DryRun | None
+    """Answers for the tools that would change the world, if it is a dry run (EX-6)."""
     needed: tuple[Permission, ...]
     """What somebody must agree to first."""
     diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def dry_run_of(means: Means, history: History, around: Surroundings) -> DryRun | None:
+    """What a dry run answers itself; None: the run is none."""
+    if not history.run.dry_run:
+        return None
+    return DryRun(
+        judge=means.permissions,
+        catalog=around.catalog,
+        requested=history.kept.mocks,
+        configured=means.mocks,
+    )
 
 
 async def judge(
@@ -42,9 +57,9 @@ async def judge(
         StoreError: the database is lost.
     """
     run, kept = history.run, history.kept
-    permissions = permissions_of(
-        history.structure, around.callees, around.catalog, means.permissions
-    )
+    dry = dry_run_of(means, history, around)
+    rules = means.permissions if dry is None else dry
+    permissions = permissions_of(history.structure, around.callees, around.catalog, rules)
     needed: tuple[Permission, ...] = ()
     consents = asking.nothing(run, inherited)
     if any(permission.approval_mode is ApprovalMode.HIL for permission in permissions):
@@ -61,12 +76,13 @@ async def judge(
         history=history,
         around=around,
         judge=JudgesCapabilities(
-            tools=means.permissions,
+            tools=rules,
             catalog=around.catalog,
             by_name=around.by_name,
             callees=around.callees,
         ),
         consents=consents,
+        dry_run=dry,
         needed=needed,
         diagnostics=diagnostics,
     )

@@ -7,6 +7,7 @@ from pml.domain.events import Event
 from pml.domain.limits import Limits
 from pml.loop.bookkeeping import Bookkeeping
 from pml.loop.ports import Sandboxes, Servers
+from pml.runtime.mocks import Mocks
 from pml.runtime.plan import JudgesTools
 from pml.store.ports import Store
 
@@ -35,6 +36,8 @@ class Means:
     limits: Limits
     owner: str
     """Names this process in the runs that it runs."""
+    mocks: Mocks = field(default_factory=dict)
+    """What dry runs answer for tools, unless the request says otherwise."""
     unclosed: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict)
     """How to close each run whose end the database could not take; done before the next run."""
 

@@ -97,9 +97,7 @@ async def test_the_log_alone_says_how_a_run_was_left(
     records = whole_log(effects, outcome)
     records = records[: data.draw(st.integers(0, len(records)), label="cut")]
     store = await store_with(records)
-    (found,) = await recover(
-        store, owner="here", alive=lambda owner: owner != "dead", now_ms=9, limits=Limits()
-    )
+    (found,) = await recover(books(store), alive=lambda owner: owner != "dead")
     assert found.id == "r"
     run = await store.runs.get("r")
     assert run.state is expected(records)
