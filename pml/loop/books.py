@@ -14,7 +14,6 @@ from pml.domain.ledger import Ledger
 from pml.domain.program import Diagnostic
 from pml.domain.response import ExecuteResponse
 from pml.domain.run import Issued, Run, RunState
-from pml.domain.tools import Catalog
 from pml.domain.trace import ExecutionTrace
 from pml.errors import PmlError, StoreError
 from pml.loop.answer import Waiting, answer, options
@@ -25,6 +24,7 @@ from pml.loop.ids import doubt_id
 from pml.loop.means import Means
 from pml.loop.observed import learn_results
 from pml.loop.stints import Stint
+from pml.loop.surroundings import Surroundings
 from pml.runtime.ending import Ending, reason_of, store_lost
 from pml.runtime.log_writer import LogWriter
 
@@ -41,7 +41,7 @@ class Books:
 
     means: Means
     history: History
-    catalog: Catalog
+    around: Surroundings
     stint: Stint
     writer: LogWriter
     ask: Asks
@@ -144,9 +144,10 @@ class Books:
             now_ms=means.entropy.now_ms(),
             limits=means.limits,
             expires_at_ms=None if approval is None else approval.expires_at_ms,
+            around=self.around,
         )
         if not trace.dry_run:
-            await learn_results(means.store.tool_schemas, self.ledger, self.catalog)
+            await learn_results(means.store.tool_schemas, self.ledger, self.around.catalog)
         return trace
 
     def _say(self, ending: Ending) -> None:

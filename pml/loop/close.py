@@ -2,19 +2,23 @@
 
 import asyncio
 import json
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
 
+from pml.domain.capability import CAPABILITY_SERVER
 from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.record import JsonText, decode
 from pml.domain.run import Run, RunProgram, RunState
 from pml.domain.sanitising import preview
-from pml.domain.structure import StaticStructure
+from pml.domain.structure import CapabilityCall, StaticStructure
 from pml.domain.trace import ExecutionTrace
 from pml.errors import RunStateError
 from pml.loop.prepare import json_object
+from pml.loop.surroundings import Surroundings
 from pml.runtime.recorder import dependencies, full_results, project
 from pml.store.ports import Store
 
@@ -86,6 +90,7 @@ async def close(
     now_ms: int,
     limits: Limits,
     expires_at_ms: int | None = None,
+    around: Surroundings | None = None,
 ) -> None:
     """Move the run to the trace's state; a final one keeps trace, results and statistics.
 
@@ -97,6 +102,7 @@ async def close(
         now_ms: Unix time.
         limits: bound reason and results.
         expires_at_ms: until when a run that waits can be answered; None: as `Limits` says.
+        around: the tools as the run knew them; None: nobody knows any more.
 
     Raises:
         RunStateError: the run has been moved meanwhile.
@@ -121,8 +127,21 @@ async def close(
         dependencies=() if trace.dry_run else edges,
         result_expires_at_ms=now_ms + limits.result_ttl_s * 1000,
         arguments=history.given,
+        callees=_callees(history),
+        tools={} if around is None else around.schema_hashes(history.structure),
         literals=None if trace.dry_run else history.kept.literals,
     )
+
+
+def _callees(history: History) -> Mapping[str, int]:
+    """How often the run called which capabilities, by id."""
+    by_name = {
+        f"{CAPABILITY_SERVER}:{node.name}": node.capability_id
+        for node in history.structure.nodes
+        if isinstance(node, CapabilityCall)
+    }
+    called = (call.issued.tool for call in history.ledger.calls if call.attempts)
+    return Counter(by_name[tool] for tool in called if tool in by_name)
 
 
 async def _wait(  # noqa: PLR0917

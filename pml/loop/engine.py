@@ -87,7 +87,12 @@ class Engine(Means):
         """
         history = await self._new(prepared, asked)
         judged = await judge(
-            self, self.asking, history, prepared.around, asked.inherited, prepared.diagnostics
+            self,
+            history,
+            prepared.around,
+            asking=self.asking,
+            inherited=asked.inherited,
+            diagnostics=prepared.diagnostics,
         )
         if judged.needed:
             return await self._ask_first(judged, asked)
@@ -110,7 +115,7 @@ class Engine(Means):
         around = await self._around(history)
         if isinstance(around, Refusal):
             return msgspec.structs.replace(refused(around), workflow_id=run.id)
-        judged = await judge(self, self.asking, history, around, asked.inherited)
+        judged = await judge(self, history, around, asking=self.asking, inherited=asked.inherited)
         if judged.needed and run.started_at_ms is None:
             await self.asking.ask_plan(run, history.kept, judged.needed, around.catalog)
             return await self.standing(run.id)

@@ -45,9 +45,10 @@ def dry_run_of(means: Means, history: History, around: Surroundings) -> DryRun |
 
 async def judge(
     means: Means,
-    asking: Asking,
     history: History,
     around: Surroundings,
+    *,
+    asking: Asking,
     inherited: Consents = NOTHING,
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> Judged:

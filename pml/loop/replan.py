@@ -5,6 +5,7 @@ begins a run, and whoever asks again is told of the same one (design, section 5,
 """
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,14 +47,10 @@ class Replan:
             StoreError: the database is lost.
         """
         engine, new_id = self.engine, replanned_run_id(old.id)
-        if (stint := engine.under_way.find(new_id)) is not None:
-            return await engine.join(stint, watchers)
-        try:
-            return await engine.standing(new_id)
-        except NotFoundError:
-            pass
-        ended = _reason(new_id)
-        if old.state is RunState.RUNNING or (old.state.final and old.reason != ended):
+        begun = await self._begun(new_id, watchers)
+        if begun is not None:
+            return begun
+        if not old.state.waits and old.reason != _reason(new_id):
             return await engine.standing(old.id)
         history = await read_history(engine.store, old)
         if not self._is_meant(history.ledger):
@@ -61,12 +58,25 @@ class Replan:
         prepared = await self._prepared(history)
         if isinstance(prepared, Refusal):
             return refused(prepared)
-        if not old.state.final:
-            try:
-                await end_run(engine.bookkeeping, old, RunState.ABORTED, ended)
-            except (RunStateError, FencedError):  # somebody continued it, or replanned it too
-                return await engine.standing(old.id)
+        if old.state.waits and not await self._ended(old, new_id):
+            return await engine.standing(old.id)
         return await engine.start(prepared, self._asked(old, history, watchers))
+
+    async def _begun(self, new_id: str, watchers: tuple[Emit, ...]) -> ExecuteResponse | None:
+        """What the new run comes to or how it stands, if there is one already."""
+        if (stint := self.engine.under_way.find(new_id)) is not None:
+            return await self.engine.join(stint, watchers)
+        with suppress(NotFoundError):
+            return await self.engine.standing(new_id)
+        return None
+
+    async def _ended(self, old: Run, new_id: str) -> bool:
+        """End the old run; False: somebody continued it, or replanned it too."""
+        try:
+            await end_run(self.engine.bookkeeping, old, RunState.ABORTED, _reason(new_id))
+        except (RunStateError, FencedError):
+            return False
+        return True
 
     def _is_meant(self, ledger: Ledger) -> bool:
         """Whether the run still waits where the request says."""

@@ -42,6 +42,13 @@ class Surroundings:
     callees: Mapping[str, Capability]
     """Those and the ones that they call, by id."""
 
+    def schema_hashes(self, structure: StaticStructure) -> dict[str, str]:
+        """Of every tool that the program calls, through capabilities too, by id."""
+        structures = [structure, *(each.structure for each in self.callees.values())]
+        ids = {tool_id for each in structures for tool_id in each.tools()}
+        found = ((tool_id, self.catalog.find(tool_id)) for tool_id in ids)
+        return {tool_id: tool.schema_hash() for tool_id, tool in found if tool is not None}
+
 
 async def surroundings_of(structure: StaticStructure, library: Library) -> Surroundings | Refusal:
     """What the program meets now; the versions of capabilities that it calls are its own.

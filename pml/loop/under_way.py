@@ -33,6 +33,7 @@ from pml.runtime.log_writer import LogWriter
 from pml.runtime.plan import Consents, JudgesTools, RunPlan, Sandbox
 from pml.runtime.sandbox.module import module_text
 from pml.runtime.sandbox.protocol import StartInput
+from pml.runtime.spans import run_span
 
 STUCK = 3
 """Sandboxes that may die one after the other before the run has got any further."""
@@ -70,9 +71,15 @@ class RunUnderWay:
             SandboxError: there is none to be had; the run stands as it stood.
             StoreError: the run could not be made this process's own.
         """
-        run_id = self.history.run.id
         tools = (tool for tool in self.history.structure.tools() if tool != ANY_TOOL)
         self.means.servers.connect_soon({tool.partition(":")[0] for tool in tools})
+        with run_span(self.history.run) as ended:
+            response = await self._go()
+            ended(response)
+            return response
+
+    async def _go(self) -> ExecuteResponse:
+        run_id = self.history.run.id
         try:
             ending, books = await self._through()
             return await books.end(ending)
@@ -117,7 +124,7 @@ class RunUnderWay:
         self._books = Books(
             means=self.means,
             history=replace(self.history, run=run),
-            catalog=self.around.catalog,
+            around=self.around,
             stint=self.stint,
             writer=LogWriter(self.means.store.run_log, run.id, ledger, epoch=run.epoch),
             ask=self.ask,

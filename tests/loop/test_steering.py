@@ -253,7 +253,7 @@ async def test_a_replanned_run_sees_what_is_finished_and_the_old_one_ends(
     assert (again.workflow_id, again.status) == (answer.workflow_id, "success")
     assert len(outside.requests) == 2
     old = await steering.engine.store.runs.get(first.workflow_id)
-    assert (old.state, answer.workflow_id in old.reason) == (RunState.ABORTED, True)
+    assert (old.state, str(answer.workflow_id) in old.reason) == (RunState.ABORTED, True)
     assert answer.workflow_id is not None
     new = await steering.engine.store.runs.get(answer.workflow_id)
     assert new.replaces_run_id == old.id
