@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from pml.cli.table import duration, moment, table
 from pml.domain.permissions import Permission
+from pml.domain.quarantine import quarantine_of
 from pml.domain.run import Run
 from pml.domain.tools import Tool
 from pml.runtime.upstream.status import ServerStatus
@@ -31,16 +32,21 @@ def render_tools(tools: Sequence[tuple[Tool, Permission]], *, width: int) -> str
     if not tools:
         return "No tools: no server is configured, or none answered (`pml servers`)."
     rows = [
-        (tool.id, permission.effect.value, permission.approval_mode.value, tool.description)
+        (tool.id, permission.effect.value, _approval(tool, permission), tool.description)
         for tool, permission in tools
     ]
     return table(("tool", "effect", "approval", "description"), rows, width=width)
+
+
+def _approval(tool: Tool, permission: Permission) -> str:
+    return "quarantined" if tool.changed else permission.approval_mode.value
 
 
 def render_tool(tool: Tool, permission: Permission) -> str:
     """Everything that is known of one tool."""
     parts = [
         f"{tool.id}\n{tool.description.strip()}".rstrip(),
+        *filter(None, (quarantine_of(tool),)),
         _may(permission),
         "input\n" + json.dumps(tool.input_schema, indent=2, ensure_ascii=False),
     ]

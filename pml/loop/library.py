@@ -21,7 +21,7 @@ from pml.domain.tools import Catalog, Tool
 from pml.errors import UpstreamUnavailableError
 from pml.loop.analysed import Analysed
 from pml.loop.cards import capability_card, capability_text, tool_card, tool_text
-from pml.loop.listed import Listed, as_kept
+from pml.loop.listed import Listed, all_as_kept
 from pml.loop.ports import Servers
 from pml.loop.vectors import Vectors
 from pml.store.ports import Mark, Store
@@ -203,7 +203,7 @@ class Library:
             elif isinstance(tools, BaseException):
                 raise tools
             else:
-                found[name] = as_kept(tools, kept.get(name, {}))
+                found[name] = all_as_kept(tools, kept.get(name, {}))
         return Listed(tools=found, unavailable=unavailable)
 
     async def _known(self, servers: list[str]) -> dict[str, Mapping[str, Tool]]:

@@ -21,16 +21,17 @@ class Listed:
     """Servers that nobody could ask, and why."""
 
 
-def as_kept(said: Iterable[Tool], kept: Mapping[str, Tool]) -> dict[str, Tool]:
-    """What a server just said of its tools, with what is kept of them, by name.
+def all_as_kept(said: Iterable[Tool], kept: Mapping[str, Tool]) -> dict[str, Tool]:
+    """What a server just said of its tools, with what is kept of them, by name."""
+    return {tool.name: as_kept(tool, kept.get(tool.name)) for tool in said}
 
-    A tool that the store knows otherwise is quarantined: nobody can have accepted it.
+
+def as_kept(said: Tool, kept: Tool | None) -> Tool:
+    """A tool as its server just described it, with what is kept of it.
+
+    One that the store knows otherwise is quarantined: nobody can have accepted it.
     """
-    return {tool.name: _as_kept(tool, kept.get(tool.name)) for tool in said}
-
-
-def _as_kept(tool: Tool, kept: Tool | None) -> Tool:
     if kept is None:
-        return tool
-    changed = changes_of(kept, tool)
-    return msgspec.structs.replace(tool, changed=changed) if changed else kept
+        return said
+    changed = changes_of(kept, said)
+    return msgspec.structs.replace(said, changed=changed) if changed else kept

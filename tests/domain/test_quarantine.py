@@ -58,7 +58,7 @@ def test_a_quarantined_tool_says_what_changed_and_how_to_accept_it(
     reason = quarantine_of(Tool(server="git", name="log", changed=changed))
     assert reason is not None
     assert said in reason
-    assert "pml tools accept git:log" in reason
+    assert "pml tools git:log --accept" in reason
     assert quarantine_of(Tool(server="git", name="log")) is None
 
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from pml.domain.tools import Tool
-from pml.loop.listed import as_kept
+from pml.loop.listed import all_as_kept
 
 
 def test_what_a_server_says_is_joined_with_what_is_kept_of_it() -> None:
@@ -12,6 +12,6 @@ def test_what_a_server_says_is_joined_with_what_is_kept_of_it() -> None:
     same, other = Tool(server="fs", name="read"), Tool(server="fs", name="read", description="New.")
     held = msgspec.structs.replace(kept, changed=("input schema",))
     new = Tool(server="fs", name="new")
-    assert as_kept([same, new], {"read": kept}) == {"read": kept, "new": new}
-    assert as_kept([same], {"read": held}) == {"read": held}
-    assert as_kept([other], {"read": kept})["read"].changed == ("description",)
+    assert all_as_kept([same, new], {"read": kept}) == {"read": kept, "new": new}
+    assert all_as_kept([same], {"read": held}) == {"read": held}
+    assert all_as_kept([other], {"read": kept})["read"].changed == ("description",)

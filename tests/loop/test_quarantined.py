@@ -13,7 +13,7 @@ from tests.loop.outside import Outside
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 READ = 'return await mcp.fs.read({ path: "notes.txt" });'
-ACCEPT = "`pml tools accept fs:read`"
+ACCEPT = "`pml tools fs:read --accept`"
 
 
 async def echo(_tool: str, arguments: JsonText) -> Outcome:
