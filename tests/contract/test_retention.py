@@ -4,6 +4,7 @@ import pytest
 
 from pml.domain.run import RunState
 from pml.errors import NotFoundError
+from pml.store.memory import memory_store
 from pml.store.ports import Collected, Store
 from tests.contract.capability_runs import kept
 from tests.store.nouns import (
@@ -121,3 +122,14 @@ async def test_more_than_one_step_is_deleted_whole(
 async def test_bounds_are_not_negative(any_store: Store, number: int, age: int) -> None:
     with pytest.raises(ValueError, match="expected 0 or more of both"):
         await any_store.retention.collect(now_ms=1, traces_kept=number, trace_age_ms=age)
+
+
+async def test_leases_go_long_after_they_were_over() -> None:
+    times = [0.0]
+    store = memory_store(clock=lambda: times[-1])
+    for owner, ttl_s in (("short", 5), ("long", 60)):
+        await store.leases.renew(owner, ttl_s=ttl_s)
+    for now_s, leases in ((3_605.0, 0), (3_606.0, 1), (3_661.0, 1), (9_999.0, 0)):
+        times.append(now_s)
+        collected = await store.retention.collect(now_ms=1, traces_kept=0, trace_age_ms=0)
+        assert collected.leases == leases

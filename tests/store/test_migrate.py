@@ -111,6 +111,32 @@ async def test_what_version_2_held_is_kept(empty_database: str, bound: bool) -> 
     assert await versions(empty_database) == [1, 2, 3]
 
 
+@pytest.mark.parametrize("bound", [False, True], ids=["superuser", "ordinary owner"])
+async def test_what_version_4_held_is_kept(empty_database: str, bound: bool) -> None:
+    """Runs may be taken over, tools are accepted as they are, the audit log outlives its runs."""
+    conninfo = await owned(empty_database) if bound else empty_database
+    async with await connect(conninfo) as connection:
+        await migrate(connection, None, migrations()[:2])
+        await connection.execute(VERSION_2)
+        await migrate(connection, None, migrations()[:4])
+        await connection.execute("SET pml.user_id = 'someone'")
+        await connection.execute(
+            "INSERT INTO pml.permission_audit_log (user_id, at_ms, event, actor, run_id)"
+            " VALUES ('someone', 1, 'granted', 'ada', 'r')"
+        )
+        await connection.execute("RESET pml.user_id")
+        await migrate(connection, None)
+        await connection.execute("SET pml.user_id = 'someone'")
+        cursor = await connection.execute(
+            "SELECT epoch, started_at_ms, per_layer, dry_run, expires_at_ms, accepted_hash"
+            " FROM pml.run CROSS JOIN pml.tool_schema"
+        )
+        assert await cursor.fetchall() == [(0, None, False, False, None, None)]
+        await connection.execute("DELETE FROM pml.run")
+        cursor = await connection.execute("SELECT actor, run_id FROM pml.permission_audit_log")
+        assert await cursor.fetchall() == [("ada", "r")]
+
+
 async def owned(conninfo: str) -> str:
     """How an ordinary role connects that owns the database from now on."""
     role = f"owner_{secrets.token_hex(4)}"

@@ -34,4 +34,5 @@ WHERE owner IN (
   SELECT owner
   FROM lease
   WHERE expires_at < now() - interval '1 hour'
-  LIMIT %(limit)s)
+  LIMIT %(limit)s
+  FOR UPDATE SKIP LOCKED)
