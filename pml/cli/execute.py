@@ -33,6 +33,8 @@ def register(app: typer.Typer) -> None:
             "echo 'return await mcp.time.get_current_time({timezone: \"UTC\"})' |",
             '    pml execute --intent "what time is it" --code-file - --json',
             'pml execute --intent "read the notes" --args \'{"path": "other.txt"}\'',
+            'pml execute --intent "open an issue" --code-file issue.ts --dry-run \\',
+            '    --mocks \'{"github:create_issue": {"number": 7}}\'',
         )
     )(execute)
     app.command(
@@ -68,6 +70,13 @@ def execute(
     timeout_ms: Annotated[
         int, typer.Option("--timeout", metavar="MS", min=1, help="Deadline of the run.")
     ] = 30_000,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Let mocks answer for tools that change anything.")
+    ] = False,
+    mocks: Annotated[
+        str,
+        typer.Option(metavar="JSON", help="What they answer, by server:tool or a pattern of it."),
+    ] = "{}",
     config: Config = None,
     permissions: Permissions = None,
     data_dir: DataDir = None,
@@ -79,11 +88,17 @@ def execute(
     With an intent alone, the capability that clearly fits it runs; where none does, nothing
     runs and what could be run is shown.
     """
+    import msgspec
+
     from pml.cli.exits import for_response
     from pml.cli.render_found import Given
     from pml.cli.render_response import render_response
 
-    request = _request(intent, code_file, dag_file, args, timeout_ms)
+    request = msgspec.structs.replace(
+        _request(intent, code_file, dag_file, args, timeout_ms),
+        dry_run=dry_run,
+        dry_run_mocks=_json_object(mocks, "--mocks"),
+    )
     response, learned = run(_execute(request, config, permissions, data_dir, quiet=quiet))
     if as_json:
         result_json(response)
@@ -176,14 +191,14 @@ def read_source(path: Path) -> str:
         raise ConfigError(str(path), "expected UTF-8 text") from exc
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def _json_object(text: str, option: str = "--args") -> dict[str, Any]:
     import msgspec
 
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as exc:
         reason = "nested too deeply" if isinstance(exc, RecursionError) else exc
-        message = f'--args: expected one JSON object, such as \'{{"path": "a.txt"}}\': {reason}'
+        message = f'{option}: expected one JSON object, such as \'{{"path": "a.txt"}}\': {reason}'
         raise typer.BadParameter(message) from exc
 
 

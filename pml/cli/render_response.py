@@ -93,6 +93,12 @@ def render_approvals(response: ExecuteResponse, *, width: int) -> str:
     )
 
 
+def _came_to(task: TaskSummary) -> str:
+    if not task.success:
+        return f"failed: {task.error or 'no answer'}"
+    return f"mocked: {task.result_preview}" if task.mocked else task.result_preview
+
+
 def _tasks(title: str, tasks: Sequence[TaskSummary], width: int) -> str:
     if not tasks:
         return ""
@@ -101,7 +107,7 @@ def _tasks(title: str, tasks: Sequence[TaskSummary], width: int) -> str:
             "  " + task.task_id,
             task.tool,
             duration(task.duration_ms),
-            task.result_preview if task.success else f"failed: {task.error or 'no answer'}",
+            _came_to(task),
         )
         for task in tasks[:MAX_TASKS]
     ]

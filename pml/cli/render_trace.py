@@ -36,7 +36,8 @@ def render_trace(trace: ExecutionTrace, *, width: int) -> str:
 
 def _head(trace: ExecutionTrace, width: int) -> str:
     calls = len(trace.task_results)
-    ended = f"{trace.state} in {duration(trace.duration_ms)}"
+    kind = "dry run: " if trace.dry_run else ""
+    ended = f"{kind}{trace.state} in {duration(trace.duration_ms)}"
     lines = [
         f"run {trace.run_id}",
         f"{ended}, {calls} call{'' if calls == 1 else 's'}, {moment(trace.executed_at_ms)} UTC",
@@ -86,6 +87,8 @@ def _bar(begin: float, length: float, span: float, bar: int) -> str:
 
 
 def _outcome(task: TaskResult) -> str:
+    if task.mocked:
+        return "mocked"
     if task.success:
         return "" if task.attempts <= 1 else f"{task.attempts} tries"
     return "in doubt" if task.error_code == "in_doubt" else "failed"
