@@ -148,11 +148,14 @@ async def test_branches_go_as_mocks_say(act: Act, outside: Outside) -> None:
 
 
 async def test_the_server_of_what_is_mocked_may_be_down(act: Act, outside: Outside) -> None:
-    await run(act)  # its tools are known by now
-    outside.down.add("kv")
-    outside.requests.clear()
-    answer = await dry(act, "await mcp.kv.put({ key: 1 }); return 1;")
-    assert (answer.status, outside.requests) == ("success", [])
+    async def trip(_tool: str, _arguments: JsonText) -> Outcome:
+        outside.down.add("kv")
+        return Returned(value="1")
+
+    outside.offer("fs:trip", trip, Effect.READ)
+    answer = await dry(act, "await mcp.fs.trip({}); return await mcp.kv.put({ key: 1 });")
+    assert answer.result == DEFAULT
+    assert reached(outside) == ["fs:trip"]
 
 
 @pytest.mark.parametrize(
