@@ -331,8 +331,6 @@ def problem_of_intent(intent: str, limits: Limits) -> str | None:
 
 
 def _problem_of_dry_run(request: ExecuteRequest, limits: Limits) -> str | None:
-    if request.dry_run:  # until the loop hands mocks to runs: nothing may run for real instead
-        return "dryRun: is not available yet in this version of PML: leave it out"
     if request.dry_run_mocks and not request.dry_run:
         return "dryRunMocks: expected only together with dryRun"
     problem = mock_problem(request.dry_run_mocks, limits)

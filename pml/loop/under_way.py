@@ -28,6 +28,7 @@ from pml.loop.stints import Standing, Stint
 from pml.loop.surroundings import Surroundings
 from pml.runtime.broker import Broker
 from pml.runtime.calls import CallsTools
+from pml.runtime.conformity import contradictions
 from pml.runtime.ending import Ending, internal_error, store_lost
 from pml.runtime.log_writer import LogWriter
 from pml.runtime.plan import Consents, JudgesTools, RunPlan, Sandbox
@@ -161,7 +162,8 @@ class RunUnderWay:
             _log.exception("run_failed", run=run.id)
             return internal_error(exc, self._ledger)
         finally:
-            books.warnings = tuple(broker.warnings)
+            wrong = contradictions(self._ledger.calls, self.around.catalog)
+            books.warnings = (*broker.warnings, *wrong)
 
     def _plan(self, run: Run) -> RunPlan:
         kept, structure = self.history.kept, self.history.structure

@@ -35,6 +35,7 @@ from pml.loop.results import ReadTaskResult
 from pml.loop.steering import Steering
 from pml.loop.vectors import Vectors
 from pml.runtime.limits_file import load_limits
+from pml.runtime.mocks import load_mocks
 from pml.runtime.owner import alive, this_process
 from pml.runtime.permissions import Permissions, load_permissions
 from pml.runtime.reaper import Reaper
@@ -164,7 +165,8 @@ async def workbench(
         resumes: whether runs that a process left behind go on by themselves.
 
     Raises:
-        ConfigError: ``mcp.json``, ``permissions.yaml`` or the encoder cannot be used.
+        ConfigError: ``mcp.json``, ``permissions.yaml``, ``mocks.yaml`` or the encoder cannot be
+            used.
         StoreError: the database cannot be had.
     """
     configs, permissions = load_configuration(settings)
@@ -202,6 +204,7 @@ async def workbench(
             places=Places(limits),
             agents_may_approve=permissions.file.approvals.agents,
             approval_ttl_s=permissions.file.approvals.ttl_s,
+            mocks=load_mocks(mocks_file(settings), limits),
         )
         steering = Steering(engine=act, alive=alive)
         keeper = await stack.enter_async_context(Keeper(steering, resumes=resumes))
@@ -258,6 +261,13 @@ def _notes(upstreams: Upstreams, library: Library) -> tuple[str, ...]:
 
 
 _FAILED = frozenset({ServerState.FAILED, ServerState.BACKING_OFF})
+
+
+def mocks_file(settings: Settings) -> Path | None:
+    """``mocks.yaml`` beside permissions.yaml, else beside mcp.json, else in the current folder."""
+    beside = settings.permissions or settings.config or Path("permissions.yaml")
+    path = beside.with_name("mocks.yaml")
+    return path if path.is_file() else None
 
 
 def load_configuration(settings: Settings) -> tuple[tuple[ServerConfig, ...], Permissions]:

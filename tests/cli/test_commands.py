@@ -85,6 +85,24 @@ def test_an_explicit_dag_runs_like_a_program(pml: RunPml, workspace: Path) -> No
     assert calls(workspace) == 2
 
 
+def test_a_dry_run_calls_nothing_that_changes_anything(
+    pml: RunPml, echo: str, workspace: Path
+) -> None:
+    """EX-6: mocks of the option, then of mocks.yaml beside permissions.yaml, then the default."""
+    dry = ("execute", *INTENT, "--code-file", echo, "--args", '{"word": "hi"}', "--dry-run")
+
+    said = pml(*dry, "--mocks", '{"fixture:*": "nothing sent"}')
+    assert "mocked: nothing sent" in said.stdout
+    configured = 'version: 1\nmocks:\n  "fixture:echo": {from: "mocks.yaml"}\n'
+    (workspace / "mocks.yaml").write_text(configured)
+    (workspace / "permissions.yaml").write_text("version: 1\n")
+    done = pml(*dry, "--json")
+    response = decode(ExecuteResponse, done.stdout)
+    assert (response.status, response.result) == (RunState.SUCCESS, {"from": "mocks.yaml"})
+    assert pml("trace", response.workflow_id or "").stdout.count("mocked") == 1
+    assert calls(workspace) == 0
+
+
 def test_a_program_that_throws_exits_with_failed_and_names_the_line(pml: RunPml) -> None:
     done = pml("execute", *INTENT, "--code-file", "-", stdin="\nthrow new Error('enough');")
 

@@ -42,8 +42,10 @@ async def run(act: Act, code: str | None = COPY, **more: Any) -> ExecuteResponse
     return await act.execute(ExecuteRequest(intent="copy my notes", code=code, **more))
 
 
-async def dry(act: Act, code: str | None = COPY, **mocks: Any) -> ExecuteResponse:  # noqa: ANN401
-    return await run(act, code, dry_run=True, dry_run_mocks=mocks)
+async def dry(
+    act: Act, code: str | None = COPY, mocks: dict[str, Any] | None = None
+) -> ExecuteResponse:
+    return await run(act, code, dry_run=True, dry_run_mocks=mocks or {})
 
 
 def reached(outside: Outside) -> list[str]:
@@ -63,7 +65,9 @@ async def test_only_tools_that_read_are_reached(act: Act, outside: Outside) -> N
 
 
 async def test_mocks_of_the_request_answer_call_by_call(act: Act, outside: Outside) -> None:
-    answer = await dry(act, **{"fs:write": [1, {"n": 2}], "*:p?t": None, "fs:read": {"path": "m"}})
+    answer = await dry(
+        act, COPY, {"fs:write": [1, {"n": 2}], "*:p?t": None, "fs:read": {"path": "m"}}
+    )
     assert answer.result == [{"path": "m"}, 1, {"n": 2}, None]
     assert outside.requests == []
 
@@ -117,7 +121,7 @@ async def test_capabilities_run_dry_too(act: Act, outside: Outside) -> None:
     assert outside.requests == []
     traces = await act.store.traces.recent(3)
     assert [trace.dry_run for trace in traces] == [True] * 3
-    mocked = await dry(act, f"return await capabilities.{outer.name}();", **{"fs:*": 7})
+    mocked = await dry(act, f"return await capabilities.{outer.name}();", {"fs:*": 7})
     assert mocked.result == [7]
     assert (await act.store.capabilities.get(inner.id)).usage_count == 2
 
@@ -142,8 +146,8 @@ async def test_a_workflow_runs_dry(act: Act, outside: Outside) -> None:
 
 async def test_branches_go_as_mocks_say(act: Act, outside: Outside) -> None:
     code = 'if ((await mcp.fs.write({})).ok) return "yes"; return await mcp.fs.write({ no: 1 });'
-    assert (await dry(act, code, **{"fs:write": [{"ok": True}]})).result == "yes"
-    assert (await dry(act, code, **{"fs:write": [{"ok": False}, "no"]})).result == "no"
+    assert (await dry(act, code, {"fs:write": [{"ok": True}]})).result == "yes"
+    assert (await dry(act, code, {"fs:write": [{"ok": False}, "no"]})).result == "no"
     assert outside.requests == []
 
 
@@ -178,7 +182,19 @@ async def test_mocks_that_mean_nothing_are_refused(
     assert outside.requests == []
 
 
+async def test_a_result_that_contradicts_its_schema_is_told_where_it_is_real(
+    act: Act, outside: Outside
+) -> None:
+    schema = {"type": "object", "required": ["id"]}
+    outside.tools_by_server["fs"] = (Tool(server="fs", name="read", output_schema=schema),)
+    answer = await run(act, "return await mcp.fs.read({ path: 'a' });")
+    assert answer.result == {"path": "a"}
+    (warning,) = answer.warnings
+    assert "n1 (fs:read) returned what its server's output schema does not allow" in warning
+    assert (await dry(act, "return 1;")).warnings == ()
+
+
 async def test_mocks_are_kept_with_the_run_for_whoever_goes_on_with_it(act: Act) -> None:
-    answer = await dry(act, **{"fs:write": [1, 2]})
+    answer = await dry(act, COPY, {"fs:write": [1, 2]})
     program = await act.store.runs.program(answer.workflow_id or "")
     assert {name: json.loads(text) for name, text in program.mocks.items()} == {"fs:write": [1, 2]}
