@@ -22,7 +22,7 @@ def flaw(text: JsonText, limits: Limits) -> str | None:
     Takes time linear in the text, and no stack.
     """
     if deeper_than(text, limits.nesting):
-        return f"is nested deeper than {limits.nesting} levels: make it flatter"
+        return f"is nested deeper than {limits.nesting} levels (nesting): make it flatter"
     try:
         msgspec.json.decode(text)
     except msgspec.DecodeError as exc:  # also half of a surrogate pair, which UTF-8 cannot hold

@@ -311,7 +311,10 @@ def problem_of(request: ExecuteRequest, limits: Limits) -> str | None:
     if request.code is not None and request.dag is not None:
         return "expected at most one of code and dag"
     if not 0 < request.timeout_ms <= limits.max_timeout_ms:
-        return f"timeout: expected 1 to {limits.max_timeout_ms} ms, got {request.timeout_ms}"
+        return (
+            f"timeout: expected 1 to {limits.max_timeout_ms} ms (max_timeout_ms), got "
+            f"{request.timeout_ms}"
+        )
     if problem := _problem_of_dry_run(request, limits):
         return problem
     if request.dag is not None and (problem := _problem_of_dag(request.dag, limits)):
@@ -324,7 +327,10 @@ def problem_of_intent(intent: str, limits: Limits) -> str | None:
     if not intent.strip():
         return "intent: expected a few words that say what is wanted, got nothing"
     if len(intent) > limits.message_chars:
-        return f"intent: {len(intent)} characters, the limit is {limits.message_chars}"
+        return (
+            f"intent: {len(intent)} characters, the limit is {limits.message_chars} "
+            "(message_chars): say it in fewer words"
+        )
     if not _is_unicode(intent):
         return "intent: expected text, found bytes that are none"
     return None
@@ -339,23 +345,23 @@ def _problem_of_dry_run(request: ExecuteRequest, limits: Limits) -> str | None:
 
 def _problem_of_args(args: Mapping[str, Any], limits: Limits) -> str | None:
     hint = "pass a path or an id instead of the data"
-    return _problem_of_json("args", args, limits.arguments_bytes, hint, limits)
+    return _problem_of_json("args", args, "arguments_bytes", hint, limits)
 
 
 def _problem_of_dag(dag: ExplicitDag, limits: Limits) -> str | None:
     hint = "split the workflow, or let tools read the data"
-    return _problem_of_json("dag", dag, limits.source_bytes, hint, limits)
+    return _problem_of_json("dag", dag, "source_bytes", hint, limits)
 
 
-def _problem_of_json(name: str, value: object, limit: int, hint: str, limits: Limits) -> str | None:
+def _problem_of_json(name: str, value: object, limit: str, hint: str, limits: Limits) -> str | None:
     try:
         text = encode(value)
     except (TypeError, ValueError, OverflowError) as exc:
         return f"{name}: expected JSON: {exc}"
     except RecursionError:
-        return f"{name}: nested deeper than {limits.nesting} levels"
-    if len(text) > limit:
-        return f"{name}: {len(text)} bytes, the limit is {limit}: {hint}"
+        return f"{name}: nested deeper than {limits.nesting} levels (nesting): make it flatter"
+    if len(text) > (most := getattr(limits, limit)):
+        return f"{name}: {len(text)} bytes, the limit is {most} ({limit}): {hint}"
     reason = flaw(text.decode(), limits)
     return None if reason is None else f"{name}: the value {reason}"
 

@@ -125,7 +125,8 @@ class Guard:
             raise Refusal(408, message) from None
         if body and deeper_than(body.decode(errors="replace"), self._limits.nesting):
             message = (
-                f"the body is nested deeper than {self._limits.nesting} levels: make it flatter"
+                f"the body is nested deeper than {self._limits.nesting} levels (nesting): "
+                "make it flatter"
             )
             raise Refusal(400, message)
         return body
@@ -145,7 +146,9 @@ class Guard:
     def _too_large(self) -> Refusal:
         limit = self._limits.request_bytes
         return Refusal(
-            413, f"the body is larger than {limit:,} bytes: pass a path or an id instead of data"
+            413,
+            f"the body is larger than {limit:,} bytes (request_bytes): pass a path or an id "
+            "instead of data",
         )
 
     async def _until_gone(self, receive: Receive) -> None:

@@ -122,8 +122,8 @@ async def _write(sink: int, from_server: MemoryObjectReceiveStream[SessionMessag
 def _message(line: bytes | OverlongLine, limits: Limits) -> JSONRPCMessage | ErrorData | None:
     if isinstance(line, OverlongLine):
         message = (
-            f"found a message of {line.length:,} bytes; the limit is {limits.request_bytes:,}: "
-            "pass a path or an id instead of data"
+            f"found a message of {line.length:,} bytes; the limit is {limits.request_bytes:,} "
+            "(request_bytes): pass a path or an id instead of data"
         )
         return ErrorData(code=INVALID_REQUEST, message=message)
     if not line.strip():

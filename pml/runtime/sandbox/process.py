@@ -229,7 +229,8 @@ class Sandbox:
                 del self._output[cap:]
                 self._signal(
                     SandboxEnd.OUTPUT,
-                    f"it wrote more than {cap} bytes to stdout and stderr (output_bytes)",
+                    f"it wrote more than {cap} bytes to stdout and stderr (output_bytes): print "
+                    "less",
                 )
 
     async def boot(self, hello: dict[str, Any], channel: "asyncio.Future[Channel]") -> None:
@@ -270,12 +271,13 @@ def explain_end(status: int, output: str, limits: Limits) -> tuple[SandboxEnd, s
     """Why a process ended by itself, from its exit status and what it printed."""
     number = -status
     if number == signal.SIGXCPU:
-        return SandboxEnd.CPU, f"it used more than {limits.cpu_s} s of processor time (cpu_s)"
-    if number in _CRASH_SIGNALS or "out of memory" in output:
         return (
-            SandboxEnd.MEMORY,
-            f"it ran out of memory (heap_mb {limits.heap_mb}, data_mb {limits.data_mb})",
+            SandboxEnd.CPU,
+            f"it used more than {limits.cpu_s} s of processor time (cpu_s): compute less",
         )
+    if number in _CRASH_SIGNALS or "out of memory" in output:
+        sizes = f"heap_mb {limits.heap_mb}, data_mb {limits.data_mb}"
+        return SandboxEnd.MEMORY, f"it ran out of memory ({sizes}): hold less at once"
     if number > 0:
         return SandboxEnd.KILLED, f"signal {number} from outside"
     last = output.strip().splitlines()[-1:] or ["nothing printed"]

@@ -154,7 +154,10 @@ class Connection:
             async with asyncio.timeout(timeout_s):
                 result = await self._send(self._opened.result(), tool, arguments)
         except TimeoutError as exc:
-            message = f"no answer of {tool!r} within {timeout_s:g} s"
+            message = (
+                f"no answer of {tool!r} within {timeout_s:g} s (call_timeout_s): ask it for less "
+                "at once, or set callTimeoutS of the server in mcp.json"
+            )
             raise OutcomeUnknownError(self.config.name, message, timed_out=True) from exc
         except MCPError as exc:
             return self._failed(exc)
@@ -224,7 +227,7 @@ class Connection:
             self._lose(connect_failure(exc, self._faults))
             _log.debug("server_session_failed", server=self.config.name, exc_info=exc)
         if self._scope.cancelled_caught and not self._over.is_set():
-            self._lose(f"did not answer within {timeout_s:g} s")
+            self._lose(f"did not answer within {timeout_s:g} s (connect_timeout_s)")
         self._add_last_words()
         self._over.set()
 

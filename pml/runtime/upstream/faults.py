@@ -56,6 +56,6 @@ class Faults:
 def too_large(size: int, limit: int) -> str:
     """What happened, the limit, and what to do."""
     return (
-        f"the result has about {size:,} bytes, the limit is {limit:,}: ask the tool for less "
-        "(a range, a page, a filter), or raise the limit result_bytes"
+        f"the result has about {size:,} bytes, the limit is {limit:,} (result_bytes): ask the "
+        "tool for less (a range, a page, a filter), or raise the limit in limits.yaml"
     )

@@ -288,11 +288,12 @@ async def test_too_many_calls_and_too_much_text_are_errors_of_the_code(pool: San
         "try { for (;;) mcp.a.b(); } catch (e) { seen.push(e.message); }"
         "try { for (;;) setTimeout(() => 0, 1); } catch (e) { seen.push(e.message); } return seen;"
     )
+    less = " (arguments_bytes): pass less, or in several calls"
     story = await run_program(pool, source)
     assert story.value == [
-        "the arguments of a.b are 1000003 characters, more than 1000000",
-        "more than 10000 calls in one run (calls_per_run)",
-        "more than 10000 timers in one run (timers_per_run)",
+        "the arguments of a.b are 1000003 characters, more than 1000000" + less,
+        "more than 10000 calls in one run (calls_per_run): split the work",
+        "more than 10000 timers in one run (timers_per_run): split the work",
     ]
     error = (await run_program(pool, "return 'x'.repeat(20_000_000);")).error
     assert error.code == "too_large"

@@ -37,16 +37,20 @@ function issue(server, tool, site, argument) {
   }
   if (text.length > limits.arguments) {
     throw new NativeRangeError(
-      `the arguments of ${where} are ${text.length} characters, more than ${limits.arguments}`,
+      `the arguments of ${where} are ${text.length} characters, more than ${limits.arguments} ` +
+        "(arguments_bytes): pass less, or in several calls",
     );
   }
   if (isTooDeep(text)) {
     throw new NativeRangeError(
-      `the arguments of ${where} are nested deeper than ${limits.nesting} levels (nesting)`,
+      `the arguments of ${where} are nested deeper than ${limits.nesting} levels (nesting): ` +
+        "make them flatter",
     );
   }
   if (calls >= limits.calls) {
-    throw new NativeRangeError(`more than ${limits.calls} calls in one run (calls_per_run)`);
+    throw new NativeRangeError(
+      `more than ${limits.calls} calls in one run (calls_per_run): split the work`,
+    );
   }
   const item =
     '{"type":"issue","call":' + calls + ',"site":' + stringify(site) +

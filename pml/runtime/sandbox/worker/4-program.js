@@ -71,12 +71,16 @@ function attempt(read, otherwise) {
   }
 }
 
+/** What the engine says of an ArrayBuffer that it cannot have. */
+const NO_MEMORY = "Array buffer allocation failed";
+
 function describeError(error) {
   if ((typeof error !== "object" && typeof error !== "function") || error === null) {
     return threw("Error", attempt(() => error, "a value that is no text"), "");
   }
   const name = attempt(() => error.name ?? "Error", "Error");
-  const message = attempt(() => error.message ?? stringify(error), "an error without a message");
+  let message = attempt(() => error.message ?? stringify(error), "an error without a message");
+  if (message === NO_MEMORY) message += ": too much is held outside the heap (data_mb): hold less";
   let more = position(attempt(() => error.stack, ""));
   if (isToolError(error)) {
     if (typeof error.tool === "string") more += ',"tool":' + stringify(error.tool);
@@ -145,11 +149,14 @@ function describeResult(value) {
   }
   if (text === undefined) return '{"type":"return","value":"null"}';
   if (text.length > limits.result) {
-    const message = `the result is ${text.length} characters, more than ${limits.result}: return less`;
+    const message =
+      `the result is ${text.length} characters, more than ${limits.result} (result_bytes): ` +
+      "return less";
     return threw("RangeError", message, ',"code":"too_large"');
   }
   if (isTooDeep(text)) {
-    const message = `the result is nested deeper than ${limits.nesting} levels: return it flatter`;
+    const message =
+      `the result is nested deeper than ${limits.nesting} levels (nesting): return it flatter`;
     return threw("RangeError", message, ',"code":"too_large"');
   }
   const more = lossy === "" ? "" : ',"lossy":[' + lossy + "]";

@@ -9,7 +9,9 @@ function setTimer(callback, delay, rest, repeat) {
     throw new NativeTypeError("a timer needs a function");
   }
   if (timerCount >= limits.timers) {
-    throw new NativeRangeError(`more than ${limits.timers} timers in one run (timers_per_run)`);
+    throw new NativeRangeError(
+      `more than ${limits.timers} timers in one run (timers_per_run): split the work`,
+    );
   }
   const ms = +(delay ?? 0);
   const delayMs = ms > 0 && ms <= MAX_DELAY_MS ? ms : 0;
