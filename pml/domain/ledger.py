@@ -143,7 +143,7 @@ class Ledger(LogState):
         """The run pauses before the calls that are open.  Commit before anyone is told.
 
         Raises:
-            LogOrderError: something is in flight, nothing waits, or the program has settled.
+            LogOrderError: something is in flight, or nothing waits.
         """
         record = Checkpoint(
             seq=len(self.records),

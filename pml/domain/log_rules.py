@@ -190,10 +190,9 @@ class LogState:
         return not call.delivered and call.outcome == outcome
 
     def _paused(self, record: Checkpoint) -> None:
-        self._running(record)
         if record.layer != self.layer + 1:
             raise LogOrderError(record.seq, f"expected layer {self.layer + 1}")
-        if not self._open or self._held or any(call.attempts for call in self.open_calls):
+        if not self._open or self.held_outcomes or any(call.attempts for call in self.open_calls):
             raise LogOrderError(record.seq, "a run pauses where calls wait and none is in flight")
         self.pending, self.layer = record, record.layer
 

@@ -102,7 +102,7 @@ class Broker:
         self._clock = RunClock(self.now_ms, self.ledger.last_ms or self.plan.start.now_ms)
         now_ms, limits = self._clock.now_ms, self.limits
         self._timers = Timers(
-            lambda timer: self._inbox.put_nowait(_TimerDue(timer)), self.call_later
+            lambda timer: self._inbox.put_nowait(_TimerDue(timer)), self.call_later, now_ms
         )
         self._teller = Teller(self.plan.run_id, self.emit, now_ms=now_ms, limits=limits)
         self._admission = Admission(self.plan, self.ledger, limits)
@@ -179,7 +179,7 @@ class Broker:
         now_ms = self._clock.now_ms()
         left_ms = self.plan.timeout_ms - (now_ms - self.plan.start.now_ms)
         self._deadline.reschedule(asyncio.get_running_loop().time() + left_ms / 1000)
-        self._timers.start(now_ms)
+        self._timers.start()
         for call in self.ledger.held_outcomes:
             assert call.outcome is not None
             self._give(Answered(call.issued.call, call.outcome, call.duration_ms))
@@ -239,7 +239,7 @@ class Broker:
         for item in items:
             if not self._going:
                 self._scribe.write_late(item)
-            elif limit := self._scribe.write(item):
+            elif limit := self._scribe.write(item, at_ms):
                 self._stop(failed(limit))
 
     @property

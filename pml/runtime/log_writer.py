@@ -10,6 +10,7 @@ from typing import Protocol
 
 from pml.domain.ledger import Ledger
 from pml.domain.run import LogRecord
+from pml.errors import FencedError
 
 
 class AppendsRecords(Protocol):
@@ -25,7 +26,8 @@ class AppendsRecords(Protocol):
 class LogWriter:
     """The log of one run on its way to the store.
 
-    Invariant: records reach the store in the ledger's order, without gaps.
+    Invariant: records reach the store in the ledger's order, without gaps.  When it is made,
+    the ledger holds what the store has.
     """
 
     def __init__(self, log: AppendsRecords, run_id: str, ledger: Ledger, *, epoch: int) -> None:
@@ -33,7 +35,7 @@ class LogWriter:
         self._run_id = run_id
         self._epoch = epoch
         self._ledger = ledger
-        self._durable = len(ledger.records)  # a ledger starts with what the store has
+        self._durable = len(ledger.records)
         self._append: asyncio.Task[None] | None = None
         self._unsure = False
         """Whether an append failed: the store may hold its records all the same."""
@@ -56,7 +58,10 @@ class LogWriter:
 
     async def _append_next(self) -> None:
         if self._unsure:
-            self._durable = len(await self._log.read(self._run_id))
+            stored = await self._log.read(self._run_id)
+            if list(stored) != self._ledger.records[: len(stored)]:
+                raise FencedError(self._run_id)  # somebody else's records: nothing more is ours
+            self._durable = len(stored)
             self._unsure = False
         batch = self._ledger.records[self._durable :]
         try:

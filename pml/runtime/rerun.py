@@ -194,7 +194,7 @@ async def replay_finished(
         SandboxError: the sandbox broke, or took longer than the whole run may.
     """
     feed = Feed(sandbox, ledger)
-    rerun = Rerun(plan, feed, ledger, Timers(lambda _: None, _never), limits)
+    rerun = Rerun(plan, feed, ledger, Timers(lambda _: None, _never, lambda: 0), limits)
     try:
         async with asyncio.timeout(plan.timeout_ms / 1000):
             feed.start(plan.start)

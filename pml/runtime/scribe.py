@@ -36,15 +36,20 @@ class Scribe:
         issued, self.issued = self.issued, []
         return issued
 
-    def write(self, item: protocol.TurnItem) -> ExecuteError | None:
-        """Write down one item; why the run has to stop, if it has."""
+    def write(self, item: protocol.TurnItem, since_ms: int) -> ExecuteError | None:
+        """Write down one item; why the run has to stop, if it has.
+
+        Args:
+            item: what the code did.
+            since_ms: what the code's clock showed then.
+        """
         match item:
             case protocol.CallIssued():
                 return self._issue(item)
             case protocol.DecisionMade() | protocol.SiteReached():
                 return self._pass(item)
             case protocol.TimerSet(timer=timer, delay_ms=delay_ms):
-                return self._set_timer(timer, delay_ms)
+                return self._set_timer(timer, since_ms, delay_ms)
             case protocol.TimerCleared(timer=timer):
                 self.timers.clear(timer)
             case protocol.ProgramReturned() | protocol.ProgramThrew():
@@ -94,10 +99,10 @@ class Scribe:
             self.teller.decided(item.site, item.outcome)
         return None
 
-    def _set_timer(self, timer: int, delay_ms: float) -> ExecuteError | None:
+    def _set_timer(self, timer: int, since_ms: int, delay_ms: float) -> ExecuteError | None:
         if len(self.timers) >= self.limits.timers_per_run:
             return limit_error(self.limits, "timers_per_run")
-        self.timers.set(timer, self.now_ms(), delay_ms)
+        self.timers.set(timer, since_ms, delay_ms)
         return None
 
     def _settle(self, item: protocol.ProgramReturned | protocol.ProgramThrew) -> None:

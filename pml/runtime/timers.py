@@ -28,9 +28,12 @@ class Timers:
     never after `clear`; between the two it may lie in an inbox, hence `take`.
     """
 
-    def __init__(self, due: Callable[[int], None], call_later: CallLater) -> None:
+    def __init__(
+        self, due: Callable[[int], None], call_later: CallLater, now_ms: Callable[[], int]
+    ) -> None:
         self._due = due
         self._call_later = call_later
+        self._now_ms = now_ms
         self._due_ms: dict[int, float] = {}
         self._armed: dict[int, Cancels] = {}
         self._fired_before: Counter[int] = Counter()
@@ -39,25 +42,29 @@ class Timers:
     def __len__(self) -> int:
         return len(self._due_ms)
 
-    def set(self, timer: int, now_ms: int, delay_ms: float) -> None:
-        """Let it come due after the delay; a negative one counts as 0."""
+    def set(self, timer: int, since_ms: int, delay_ms: float) -> None:
+        """Let it come due after the delay; a negative one counts as 0.
+
+        The delay counts from what the code's clock showed, so a timer that is set again in a
+        replay comes due when it would have.
+        """
         if self._fired_before[timer] > 0:
             self._fired_before[timer] -= 1
             return
-        self._due_ms[timer] = now_ms + max(delay_ms, 0.0)
+        self._due_ms[timer] = since_ms + max(delay_ms, 0.0)
         if self._started:
-            self._arm(timer, now_ms)
+            self._arm(timer)
 
     def replay(self, timer: int) -> None:
         """The log says that it fired; that it was set may only be seen later."""
         if self._due_ms.pop(timer, None) is None:
             self._fired_before[timer] += 1
 
-    def start(self, now_ms: int) -> None:
+    def start(self) -> None:
         """From now on timers come due; those that are set have what is left of them to wait."""
         self._started = True
         for timer in sorted(self._due_ms, key=lambda timer: self._due_ms[timer]):
-            self._arm(timer, now_ms)
+            self._arm(timer)
 
     def take(self, timer: int) -> bool:
         """Whether a timer that came due is still wanted; it is forgotten."""
@@ -75,6 +82,6 @@ class Timers:
         for timer in tuple(self._due_ms):
             self.clear(timer)
 
-    def _arm(self, timer: int, now_ms: int) -> None:
-        left_ms = max(self._due_ms[timer] - now_ms, 0.0)
+    def _arm(self, timer: int) -> None:
+        left_ms = max(self._due_ms[timer] - self._now_ms(), 0.0)
         self._armed[timer] = self._call_later(left_ms / 1000, lambda: self._due(timer))

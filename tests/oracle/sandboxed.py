@@ -20,6 +20,8 @@ from pml.runtime.sandbox.protocol import (
     DeliverInput,
     FireInput,
     StartInput,
+    TimerCleared,
+    TimerSet,
     Turn,
     TurnItem,
 )
@@ -160,14 +162,14 @@ class Reusing:
 
 
 class _Again:
-    """One process; every program counts inputs and calls from nothing."""
+    """One process; every program counts inputs, calls and timers from nothing."""
 
     def __init__(self, sandbox: Sandbox, leave: AsyncExitStack) -> None:
         self.programs = 0
         self._sandbox = sandbox
         self._leave = leave
-        self._inputs = self._calls = 0
-        self._inputs_before = self._calls_before = 0
+        self._inputs = self._calls = self._timers = 0
+        self._inputs_before = self._calls_before = self._timers_before = 0
 
     @classmethod
     async def begin(cls, pool: SandboxPool) -> "_Again":
@@ -180,6 +182,7 @@ class _Again:
     def start(self, program: StartInput) -> None:
         self.programs += 1
         self._inputs_before, self._calls_before = self._inputs, self._calls
+        self._timers_before = self._timers
         self._inputs += 1
         self._sandbox.start(program)
 
@@ -190,7 +193,8 @@ class _Again:
 
     def fire(self, timer: FireInput) -> None:
         self._inputs += 1
-        self._sandbox.fire(timer)
+        number = timer.timer + self._timers_before
+        self._sandbox.fire(msgspec.structs.replace(timer, timer=number))
 
     async def turn(self) -> Turn:
         turn = await self._sandbox.turn()
@@ -198,10 +202,17 @@ class _Again:
         return Turn(consumed=turn.consumed - self._inputs_before, items=items)
 
     def _renumbered(self, item: TurnItem) -> TurnItem:
-        if not isinstance(item, CallIssued):
-            return item
-        self._calls = item.call + 1
-        return msgspec.structs.replace(item, call=item.call - self._calls_before)
+        match item:
+            case CallIssued(call=call):
+                self._calls = call + 1
+                return msgspec.structs.replace(item, call=call - self._calls_before)
+            case TimerSet(timer=timer):
+                self._timers = max(self._timers, timer)
+                return msgspec.structs.replace(item, timer=timer - self._timers_before)
+            case TimerCleared(timer=timer):
+                return msgspec.structs.replace(item, timer=timer - self._timers_before)
+            case _:
+                return item
 
 
 @asynccontextmanager
