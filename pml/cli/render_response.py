@@ -11,6 +11,7 @@ from pml.cli.render_found import NOTHING_GIVEN, Given, render_suggestions
 from pml.cli.table import duration, table
 from pml.domain.capability import Capability
 from pml.domain.program import Severity
+from pml.domain.record import encode
 from pml.domain.response import ExecuteResponse, TaskSummary
 
 MAX_TASKS = 30
@@ -73,6 +74,9 @@ def _plan(response: ExecuteResponse) -> str:
     return f"What would run, as a whole:\n\n{plan_text(response.plan)}"
 
 
+_NOTHING_RAN = "Nothing ran, because these tools need a person's approval:"
+
+
 def render_approvals(response: ExecuteResponse, *, width: int) -> str:
     """The tools that a person has to agree to, and how; empty when there are none."""
     if not response.approvals:
@@ -84,9 +88,15 @@ def render_approvals(response: ExecuteResponse, *, width: int) -> str:
         lines += textwrap.wrap(
             permission.reason, width, initial_indent="    ", subsequent_indent="    "
         )
+    held = [
+        f"  {each.task_id} {each.tool} {encode(each.arguments).decode()}" for each in response.held
+    ]
+    why = "The run waits, because the plan did not have these calls:" if held else _NOTHING_RAN
     return "\n".join(
         [
-            "Nothing ran, because these tools need a person's approval:",
+            why,
+            *held,
+            *(["They call tools that need a person's approval:"] if held else []),
             *lines,
             "To allow one from now on, give it `approval_mode: auto` in permissions.yaml.",
         ]

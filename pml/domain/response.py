@@ -93,6 +93,14 @@ class Suggestions(Record, frozen=True, kw_only=True):
     """Why nothing was run, and what to do."""
 
 
+class HeldCall(Record, frozen=True, kw_only=True):
+    """A call that waits for a person, with all that it would send."""
+
+    task_id: str
+    tool: str
+    arguments: Any
+
+
 class ExecuteResponse(Record, frozen=True, kw_only=True):
     """The answer; ``status`` says which of the optional parts are there."""
 
@@ -118,6 +126,8 @@ class ExecuteResponse(Record, frozen=True, kw_only=True):
     """What a person has to agree to."""
     approval_id: str | None = None
     """Of that request; what `pml_approval_response` names."""
+    held: tuple[HeldCall, ...] = ()
+    """The calls that it is about; none where it is about the whole plan."""
     expires_at_ms: Count | None = None
     """Of a run that waits: until when it can be answered."""
     plan: Plan | None = None

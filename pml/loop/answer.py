@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.log_rules import CallState
 from pml.domain.permissions import Permission
@@ -15,6 +16,7 @@ from pml.domain.response import (
     DagMetadata,
     ExecuteError,
     ExecuteResponse,
+    HeldCall,
     TaskSummary,
     ToolFailure,
 )
@@ -46,9 +48,20 @@ class Waiting:
     expires_at_ms: int
     approval_id: str | None = None
     plan: Plan | None = None
+    held: tuple[HeldCall, ...] = ()
+    """What an approval is about that is not about the plan."""
     checkpoint_id: str | None = None
     doubts: tuple[TaskSummary, ...] = ()
     """Of nested runs, by path."""
+
+
+def held_calls(ledger: Ledger, numbers: Iterable[int]) -> tuple[HeldCall, ...]:
+    """Calls of a run as a person has to see them who decides about them."""
+    issued = (ledger.calls[number].issued for number in numbers)
+    return tuple(
+        HeldCall(task_id=call.task_id, tool=call.tool, arguments=json.loads(call.arguments))
+        for call in issued
+    )
 
 
 def options(state: RunState) -> tuple[str, ...]:
@@ -112,6 +125,7 @@ def _with(response: ExecuteResponse, ending: Ending, waiting: Waiting) -> Execut
         expires_at_ms=waiting.expires_at_ms,
         approval_id=waiting.approval_id,
         plan=waiting.plan,
+        held=waiting.held,
         checkpoint_id=waiting.checkpoint_id if checkpoint is None else checkpoint.checkpoint_id,
         pending_layer=None if checkpoint is None else checkpoint.layer,
         layer_results=_of_calls(response.tasks, ending.layer_calls),

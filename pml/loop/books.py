@@ -16,7 +16,7 @@ from pml.domain.response import ExecuteResponse
 from pml.domain.run import Issued, Run, RunState
 from pml.domain.trace import ExecutionTrace
 from pml.errors import PmlError, StoreError
-from pml.loop.answer import Waiting, answer, options
+from pml.loop.answer import Waiting, answer, held_calls, options
 from pml.loop.children import doubts_below, settle_children
 from pml.loop.close import History, close, trace_of
 from pml.loop.finished import finished
@@ -212,12 +212,14 @@ class Books:
             return Waiting(
                 expires_at_ms=approval.expires_at_ms,
                 approval_id=approval.id,
+                held=held_calls(self.ledger, approval.calls),
                 doubts=doubts_below(ending, self.ledger),
             )
         return Waiting(
             expires_at_ms=expires,
             approval_id=None if first is None else first.approval_id,
             plan=None if first is None else first.plan,
+            held=() if first is None else first.held,
             checkpoint_id=self._stop_id(ending),
             doubts=doubts_below(ending, self.ledger),
         )

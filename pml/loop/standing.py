@@ -13,7 +13,7 @@ from pml.domain.response import ExecuteError, ExecuteResponse, TaskSummary
 from pml.domain.run import Run, RunState
 from pml.domain.structure import StaticStructure
 from pml.errors import NotFoundError
-from pml.loop.answer import Waiting, answer
+from pml.loop.answer import Waiting, answer, held_calls
 from pml.loop.bookkeeping import UNREADABLE
 from pml.loop.close import History, latest_trace, read_history, trace_of
 from pml.loop.doubts import Doubt, doubts_of
@@ -147,6 +147,7 @@ class Standings:
         return msgspec.structs.replace(
             response,
             approval_id=pending.id,
+            held=held_calls(asked.ledger, pending.calls),
             approvals=tuple(each for each in permissions if each.tool in names)
             or tuple(Permission(tool=name) for name in sorted(names)),
             expires_at_ms=pending.expires_at_ms,

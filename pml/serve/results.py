@@ -117,7 +117,15 @@ def _listing(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:
     return msgspec.structs.replace(response, **kept, dag=dag, warnings=warnings)
 
 
-_LISTS = ("tasks", "tool_failures", "layer_results", "in_doubt", "approvals", "diagnostics")
+_LISTS = (
+    "tasks",
+    "tool_failures",
+    "layer_results",
+    "in_doubt",
+    "approvals",
+    "held",
+    "diagnostics",
+)
 """What grows with the program, or with what it does."""
 _PATH = "dag.executed_path"
 

@@ -15,7 +15,13 @@ from pml.cli.table import duration, shorten, table
 from pml.domain.events import RunStarted, TaskEnd, TaskStart
 from pml.domain.permissions import Permission
 from pml.domain.program import Diagnostic, Severity
-from pml.domain.response import DagMetadata, ExecuteError, ExecuteResponse, TaskSummary
+from pml.domain.response import (
+    DagMetadata,
+    ExecuteError,
+    ExecuteResponse,
+    HeldCall,
+    TaskSummary,
+)
 from pml.domain.run import Run, RunState
 from pml.runtime.upstream.status import ServerState, ServerStatus
 
@@ -72,6 +78,19 @@ def test_an_approval_names_the_tools_and_how_to_allow_them() -> None:
     assert "git:git_reset" in text
     assert "no entry in permissions.yaml" in text
     assert "approval_mode: auto" in text
+
+
+def test_calls_that_wait_are_shown_with_all_that_they_send() -> None:
+    """HIL-2: who decides sees the arguments; something has run already, so that is not denied."""
+    answer = ExecuteResponse(
+        status="approval_required",
+        approvals=(Permission(tool="fs:delete", reason="the test"),),
+        held=(HeldCall(task_id="n2_3", tool="fs:delete", arguments={"path": "/tmp/a"}),),
+    )
+    text = render_response(answer, source="", name="p.ts", width=80)
+    assert '  n2_3 fs:delete {"path":"/tmp/a"}' in text
+    assert "Nothing ran" not in text
+    assert "the plan did not have these calls" in text
 
 
 def test_an_error_names_the_line_and_the_calls_that_ran() -> None:

@@ -122,6 +122,9 @@ async def test_what_the_plan_could_not_name_is_asked_for_when_it_comes(
     assert again.workflow_id is not None
     held = (await steering.engine.store.approvals.of_run(again.workflow_id))[-1]
     assert held.calls == (1, 2)
+    shown = [(call.task_id, call.tool, call.arguments) for call in again.held]
+    assert shown == [("n2", "fs:delete", {"path": "a"}), ("n3", "fs:delete", {"path": "b"})]
+    assert (await steering.status(again.workflow_id)).held == again.held
     done = await say(steering, again)
     assert (done.status, done.result) == ("success", "done")
     assert [tool for tool, _ in outside.requests] == ["fs:write", "fs:delete", "fs:delete"]
@@ -176,6 +179,8 @@ async def test_a_child_that_waits_for_consent_makes_its_caller_wait(
     assert [tool for tool, _ in outside.requests] == ["fs:read"]
     assert asked.workflow_id is not None
     assert await steering.engine.store.approvals.of_run(asked.workflow_id) == ()
+    assert [(call.tool, call.arguments) for call in asked.held] == [("fs:delete", {"path": "a"})]
+    assert (await steering.status(asked.workflow_id)).held == asked.held
     done = await say(elsewhere(steering), asked, approval_id=asked.approval_id)
     assert (done.status, done.result) == ("success", "done"), done.error
     assert [tool for tool, _ in outside.requests] == ["fs:read", "fs:delete"]
