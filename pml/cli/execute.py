@@ -153,7 +153,7 @@ def _request(
 ) -> "ExecuteRequest":
     from pml.domain.response import ExecuteRequest
     from pml.errors import RequestError
-    from pml.loop.prepare import problem_of_intent
+    from pml.loop.problems import problem_of_intent
 
     if code_file is not None and dag_file is not None:
         message = "give either --code-file or --dag-file"

@@ -19,7 +19,8 @@ from pml.loop.engine import Engine
 from pml.loop.foresee import Foreseen, foresee
 from pml.loop.means import Emit
 from pml.loop.places import NoPlaceError
-from pml.loop.prepare import examine, prepare, problem_of
+from pml.loop.prepare import examine, prepare
+from pml.loop.problems import problem_of
 from pml.loop.recall import recall
 from pml.loop.surroundings import Refusal, refusal, refused
 from pml.loop.unclosed import close_the_unclosed

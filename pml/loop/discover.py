@@ -12,7 +12,7 @@ from pml.domain.limits import Limits
 from pml.errors import RequestError
 from pml.loop.cards import brief, typed
 from pml.loop.library import Library
-from pml.loop.prepare import problem_of_intent
+from pml.loop.problems import problem_of_intent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

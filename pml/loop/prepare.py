@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
@@ -26,19 +25,18 @@ from pml.domain.capability import (
     Literals,
     NewCapability,
 )
-from pml.domain.dag import ExplicitDag
-from pml.domain.json_text import flaw
 from pml.domain.limits import Limits
 from pml.domain.permissions import Permission
 from pml.domain.plan import Plan
 from pml.domain.program import Diagnostic, Program, Severity
-from pml.domain.record import JsonText, encode
+from pml.domain.record import JsonText
 from pml.domain.response import ExecuteError, ExecuteRequest
 from pml.domain.structure import StaticStructure
 from pml.domain.tools import Catalog
 from pml.errors import DagError
 from pml.loop.consents import quarantined
 from pml.loop.library import Library, with_capabilities
+from pml.loop.problems import idle_mocks
 from pml.loop.surroundings import (
     Refusal,
     Surroundings,
@@ -47,7 +45,6 @@ from pml.loop.surroundings import (
     structures_of,
     surroundings_of,
 )
-from pml.runtime.mocks import mock_problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +127,9 @@ async def prepare(
     if held_back := _held_back(found, depth, limits):
         return held_back
     arguments, unbound = bind(program, request.args)
-    diagnostics = (*known, *_of_tasks(unbound, compiled))
+    below = [callee.structure for callee in found.callees.values()]
+    idle = idle_mocks(request.dry_run_mocks, [program.structure, *below], found.by_name)
+    diagnostics = (*known, *_of_tasks(unbound, compiled), *idle)
     if any(d.severity is Severity.ERROR for d in unbound):
         return _refused_by(diagnostics)
     source_kind = CapabilitySource.CODE if request.dag is None else CapabilitySource.DAG
@@ -302,73 +301,3 @@ def _refused_by(diagnostics: tuple[Diagnostic, ...]) -> Refusal:
 def json_object(values: Mapping[str, JsonText]) -> JsonText:
     """One JSON object of values that are JSON text already, and stay exact."""
     return "{" + ",".join(f"{json.dumps(key)}:{value}" for key, value in values.items()) + "}"
-
-
-def problem_of(request: ExecuteRequest, limits: Limits) -> str | None:
-    """What is wrong with the request itself, or None."""
-    if problem := problem_of_intent(request.intent, limits):
-        return problem
-    if request.code is not None and request.dag is not None:
-        return "expected at most one of code and dag"
-    if not 0 < request.timeout_ms <= limits.max_timeout_ms:
-        return (
-            f"timeout: expected 1 to {limits.max_timeout_ms} ms (max_timeout_ms), got "
-            f"{request.timeout_ms}"
-        )
-    if problem := _problem_of_dry_run(request, limits):
-        return problem
-    if request.dag is not None and (problem := _problem_of_dag(request.dag, limits)):
-        return problem
-    return _problem_of_args(request.args, limits)
-
-
-def problem_of_intent(intent: str, limits: Limits) -> str | None:
-    """What is wrong with an intent, or None."""
-    if not intent.strip():
-        return "intent: expected a few words that say what is wanted, got nothing"
-    if len(intent) > limits.message_chars:
-        return (
-            f"intent: {len(intent)} characters, the limit is {limits.message_chars} "
-            "(message_chars): say it in fewer words"
-        )
-    if not _is_unicode(intent):
-        return "intent: expected text, found bytes that are none"
-    return None
-
-
-def _problem_of_dry_run(request: ExecuteRequest, limits: Limits) -> str | None:
-    if request.dry_run_mocks and not request.dry_run:
-        return "dryRunMocks: expected only together with dryRun"
-    problem = mock_problem(request.dry_run_mocks, limits)
-    return f"dryRunMocks.{problem}" if problem else None
-
-
-def _problem_of_args(args: Mapping[str, Any], limits: Limits) -> str | None:
-    hint = "pass a path or an id instead of the data"
-    return _problem_of_json("args", args, "arguments_bytes", hint, limits)
-
-
-def _problem_of_dag(dag: ExplicitDag, limits: Limits) -> str | None:
-    hint = "split the workflow, or let tools read the data"
-    return _problem_of_json("dag", dag, "source_bytes", hint, limits)
-
-
-def _problem_of_json(name: str, value: object, limit: str, hint: str, limits: Limits) -> str | None:
-    try:
-        text = encode(value)
-    except (TypeError, ValueError, OverflowError) as exc:
-        return f"{name}: expected JSON: {exc}"
-    except RecursionError:
-        return f"{name}: nested deeper than {limits.nesting} levels (nesting): make it flatter"
-    if len(text) > (most := getattr(limits, limit)):
-        return f"{name}: {len(text)} bytes, the limit is {most} ({limit}): {hint}"
-    reason = flaw(text.decode(), limits)
-    return None if reason is None else f"{name}: the value {reason}"
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -22,7 +22,8 @@ from pml.loop.close import History, read_history
 from pml.loop.engine import Engine
 from pml.loop.ids import replanned_run_id
 from pml.loop.means import Emit
-from pml.loop.prepare import Prepared, prepare, problem_of
+from pml.loop.prepare import Prepared, prepare
+from pml.loop.problems import problem_of
 from pml.loop.surroundings import Refusal, refusal, refused
 
 CONTEXT = "context"

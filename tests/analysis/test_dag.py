@@ -2,17 +2,19 @@
 
 # ruff: noqa: E501  # programs and their results, a row each
 
+import json
+import re
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pml.analysis.dag import compile_dag
-from pml.domain.dag import DagTask, ExplicitDag, TaskType
+from pml.domain.dag import DagTask, ExplicitDag, TaskType, read_dag
 from pml.domain.structure import EdgeType, Reference, Task
-from pml.errors import DagError
+from pml.errors import DagError, RequestError
 from tests.analysis.programs import codes, program
 
 
@@ -248,3 +250,64 @@ def closure(before: dict[str, set[str]]) -> dict[str, set[str]]:
         for earlier in found.values():
             earlier.update(*(found[name] for name in list(earlier)))
     return found
+
+
+STRANGE = st.sampled_from(
+    [
+        *("a", "b", "1", "$OUTPUT[a]", "$OUTPUT[b].x[0]", "$OUTPUT[a", "`${$OUTPUT[1]}`", "\\", ""),
+        *("*/", "${", "\u2028", "\r", "//", "\0", "s:a", "fs:", "my-server:read-file", "é", "'\""),
+        *(
+            "return 1",
+            "return $OUTPUT[a]",
+            "}",
+            "await mcp.s.a({x: $OUTPUT.b})",
+            "const task1 = 1;",
+        ),
+    ]
+)
+STRANGE_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | STRANGE,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(STRANGE, inner, max_size=2),
+    max_leaves=5,
+)
+STRANGE_TASKS = st.fixed_dictionaries(
+    {"id": st.sampled_from(["a", "b", "1"]) | STRANGE_VALUES},
+    optional={
+        "type": st.sampled_from([*TaskType]) | STRANGE_VALUES,
+        "tool": st.sampled_from(["s:a", "fs:read"]) | STRANGE_VALUES,
+        "code": STRANGE_VALUES,
+        "args": st.dictionaries(STRANGE, STRANGE_VALUES, max_size=2) | STRANGE_VALUES,
+        "dependsOn": st.lists(STRANGE, max_size=2) | STRANGE_VALUES,
+    },
+)
+
+
+@st.composite
+def mostly_right(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Tasks that name each other as they should, with odd texts wherever texts may be odd."""
+    tasks: list[dict[str, Any]] = []
+    for name in ("1", "a-b", "c")[: draw(st.integers(1, 3))]:
+        named = [f"<$OUTPUT[{task['id']}].x['y']>" for task in tasks] + ["$", "\\$OUT"]
+        texts = STRANGE.filter(lambda text: "$OUTPUT" not in text) | st.sampled_from(named)
+        values = st.recursive(texts | st.none(), st.lists, max_leaves=3)
+        task: dict[str, Any] = {"id": name, "args": draw(st.dictionaries(STRANGE, values))}
+        if draw(st.booleans()):
+            task |= {"tool": f"s:{draw(STRANGE)}x"}
+        else:
+            said = draw(st.lists(values.map(json.dumps), max_size=2))
+            task |= {"type": "code_execution", "code": f"return [{', '.join(said)}] //"}
+        tasks.append(task)
+    return tasks
+
+
+@given(mostly_right() | st.lists(STRANGE_TASKS, max_size=3) | STRANGE_VALUES)
+@settings(max_examples=300, deadline=None)
+def test_whatever_comes_is_refused_in_words_or_becomes_a_program_that_parses(tasks: object) -> None:
+    """A law: a workflow that is taken gives code without errors of syntax (MCP-6)."""
+    message = ""
+    try:
+        source = compile_dag(read_dag({"tasks": tasks})).source
+    except (RequestError, DagError) as exc:
+        source, message = "return 1;", str(exc)
+    assert not message or re.match(r"(dag|task ).*?: .{8}", message, re.DOTALL)
+    assert {"syntax", "too-deep"} & set(codes(program(source))) == set()

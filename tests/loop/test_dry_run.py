@@ -194,6 +194,15 @@ async def test_a_result_that_contradicts_its_schema_is_told_where_it_is_real(
     assert (await dry(act, "return 1;")).warnings == ()
 
 
+async def test_a_mock_of_nothing_that_is_called_is_told(act: Act) -> None:
+    answer = await dry(act, COPY, {"fs:wrote": 1, "kv:*": 2, "s:x": 3})
+    wrote, other = answer.diagnostics
+    assert (wrote.code, other.code) == ("idle-mock", "idle-mock")
+    said = "dryRunMocks.fs:wrote: the program calls no such tool; did you mean 'fs:write'"
+    assert wrote.message.startswith(said)
+    assert other.message.startswith("dryRunMocks.s:x: the program calls no such tool")
+
+
 async def test_mocks_are_kept_with_the_run_for_whoever_goes_on_with_it(act: Act) -> None:
     answer = await dry(act, COPY, {"fs:write": [1, 2]})
     program = await act.store.runs.program(answer.workflow_id or "")
