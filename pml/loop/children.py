@@ -91,8 +91,10 @@ async def settle_children(books: Bookkeeping, run: Run, ledger: Ledger, ending: 
     Raises:
         StoreError: the database is lost.
     """
+    if not (called := open_capability_calls(ledger)):
+        return ending
     doubtful = []
-    for call in open_capability_calls(ledger):
+    for call in called:
         try:
             child = await books.store.runs.get(child_run_id(run.id, call.issued.call))
         except NotFoundError:

@@ -82,8 +82,9 @@ class Keeper:
             if (stint := self._engine.under_way.find(run_id)) is not None:
                 error_ = ExecuteError(code="interrupted", message=_SHUT_DOWN)
                 stint.stop(Ending(state=RunState.INTERRUPTED, error=error_))
-        if pending := [*self._tasks, *self._resuming.values()]:
-            await asyncio.wait(pending)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self.idle()
         with contextlib.suppress(StoreError):  # the process is gone soon, and others see that
             await self._engine.store.leases.release(self._engine.owner)
 
@@ -101,6 +102,11 @@ class Keeper:
         if self._resumes:
             for run in await engine.store.runs.recent(_RUNS, RunState.INTERRUPTED):
                 self._resume(run)
+
+    async def idle(self) -> None:
+        """Return when nothing that was resumed is under way."""
+        while self._resuming:
+            await asyncio.wait(self._resuming.values())
 
     async def _renew(self) -> None:
         engine = self._engine

@@ -106,6 +106,8 @@ class RunUnderWay:
                     ending = await self._attempt(sandbox, books)
             except SandboxError:
                 break  # the run stays interrupted, and says why
+        seen = await asyncio.to_thread(contradictions, self._ledger.calls, self.around.catalog)
+        books.warnings = (*books.warnings, *seen)
         return ending, books
 
     @property

@@ -1,0 +1,205 @@
+"""A process that dies at any operation of its store: the run goes on in another (EX-3, OP-4).
+
+For each program, the process is killed before and after every single operation; another one
+finds the run, goes on with it, and a person decides about the writes that are in doubt.  Held:
+no write is sent twice, nothing finished is lost, and the result is what it would have been.
+"""
+
+import asyncio
+import json
+from collections import Counter
+
+import pytest
+
+from pml.domain.approval import Principal, Role
+from pml.domain.permissions import Effect
+from pml.domain.record import JsonText
+from pml.domain.response import ExecuteRequest, ExecuteResponse
+from pml.domain.run import Attempted, Failed, Issued, Outcome, Returned, Run, RunState
+from pml.domain.steering import ContinueRequest, DoubtAction, Resolution
+from pml.loop.ids import child_run_id
+from pml.runtime.sandbox.pool import SandboxPool
+from pml.store.memory import memory_store
+from tests.loop.outside import Outside
+from tests.loop.processes import Process, World
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+NEVER = 1_000_000
+WRITES = {"fs:write", "fs:slow"}
+ADA = Principal(name="ada", role=Role.APPROVER)
+INNER = "const r = await mcp.fs.write({ step: 'inner' }); return r.step + '!';"
+PROGRAMS = {
+    "one after the other": """
+        const a = await mcp.fs.write({ step: 1 });
+        const b = await mcp.fs.read({ step: 2 });
+        const c = await mcp.fs.write({ step: 3 });
+        return [a.step, b.step, c.step];""",
+    "side by side": """
+        const all = await Promise.all([1, 2, 3].map((step) => mcp.fs.write({ step })));
+        return all.map((each) => each.step);""",
+    "a race with a loser": """
+        const racers = [mcp.fs.slow({ step: 1 }), mcp.fs.write({ step: 2 })];
+        return (await Promise.race(racers)).step > 0;""",
+    "timers and chance": """
+        await mcp.fs.write({ step: 1 });
+        await new Promise((f) => setTimeout(f, 5));
+        return (await mcp.fs.write({ step: 2 })).step + Math.random();""",
+    "an error that is caught": """
+        try { await mcp.fs.fail({ step: 1 }); } catch (e) {
+          await mcp.fs.write({ step: 2 });
+          return e.code;
+        }""",
+    "a capability in it": """
+        const a = await mcp.fs.write({ step: 1 });
+        const b = await capabilities.inner({});
+        return [a.step, b, (await mcp.fs.write({ step: 3 })).step];""",
+    "layer by layer": """
+        const a = await mcp.fs.write({ step: 1 });
+        const b = await mcp.fs.write({ step: 2 });
+        return [a.step, b.step];""",
+}
+
+
+async def echo(_tool: str, arguments: JsonText) -> Outcome:
+    return Returned(value=arguments)
+
+
+async def late(_tool: str, arguments: JsonText) -> Outcome:
+    for _ in range(30):
+        await asyncio.sleep(0)
+    return Returned(value=arguments)
+
+
+async def fail(_tool: str, _arguments: JsonText) -> Outcome:
+    return Failed(code="tool_error", message="no")
+
+
+def a_world(pool: SandboxPool) -> World:
+    outside = Outside()
+    outside.offer("fs:read", echo, Effect.READ)
+    outside.offer("fs:write", echo)
+    outside.offer("fs:slow", late)
+    outside.offer("fs:fail", fail, Effect.IDEMPOTENT)
+    return World(memory_store(), outside, pool)
+
+
+async def a_process(world: World, name: str) -> Process:
+    await world.store.leases.renew(name, ttl_s=1e9)
+    return world.process(name)
+
+
+async def begin(process: Process, name: str) -> ExecuteResponse | None:
+    """Start the program; None: the process died meanwhile."""
+    by_layer = name == "layer by layer"
+    request = ExecuteRequest(intent="test", code=PROGRAMS[name], per_layer_validation=by_layer)
+    return await process.do(process.act.execute(request))
+
+
+async def learn(process: Process) -> None:
+    """The capability that one of the programs calls."""
+    answer = await process.act.execute(ExecuteRequest(intent="inner", code=INNER))
+    assert answer.capability_id is not None, answer.error
+    await process.act.store.capabilities.rename(answer.capability_id, "inner", now_ms=1)
+
+
+async def see_through(world: World, process: Process, run_id: str) -> ExecuteResponse:
+    """What the run comes to in this process, with a person who answers."""
+    for _ in range(20):
+        await process.keeper.tend()
+        await process.keeper.idle()
+        answer = await process.steering.status(run_id)
+        if answer.status not in ("in_doubt", "layer_complete"):
+            return answer
+        request = ContinueRequest(
+            workflow_id=run_id,
+            checkpoint_id=answer.checkpoint_id,
+            resolutions=tuple(
+                [await found_out(world, run_id, task.task_id) for task in answer.in_doubt]
+            ),
+        )
+        await process.steering.go_on(request, by=ADA)
+    raise AssertionError(answer)
+
+
+async def found_out(world: World, run_id: str, path: str) -> Resolution:
+    """What a person who looks at the servers says of a write in doubt."""
+    issued = await the_call(world, run_id, path)
+    if (issued.tool, issued.arguments) not in world.outside.requests:
+        return Resolution(task_id=path, action=DoubtAction.RETRY)
+    result = json.loads(issued.arguments)  # the tools answer with their arguments
+    return Resolution(task_id=path, action=DoubtAction.RESULT, result=result)
+
+
+async def the_call(world: World, run_id: str, path: str) -> Issued:
+    task_id, _, rest = path.partition("/")
+    records = await world.store.run_log.read(run_id)
+    (issued,) = [r for r in records if isinstance(r, Issued) and r.task_id == task_id]
+    if not rest:
+        return issued
+    return await the_call(world, child_run_id(run_id, issued.call), rest)
+
+
+async def the_run(world: World) -> Run | None:
+    """The run that was asked for."""
+    roots = [run for run in await world.store.runs.recent(10) if run.parent_run_id is None]
+    found = [run for run in roots if run.intent == "test"]
+    return found[0] if found else None
+
+
+async def undisturbed(pool: SandboxPool, name: str) -> tuple[object, int]:
+    """What the program returns, and in how many operations of the store."""
+    world = a_world(pool)
+    process = await a_process(world, "a")
+    await learn(process)
+    process.die_at(NEVER, after=False)
+    answer = await begin(process, name)
+    assert answer is not None
+    while answer.status == "layer_complete":
+        assert answer.workflow_id is not None
+        answer = await process.steering.go_on(
+            ContinueRequest(workflow_id=answer.workflow_id), by=ADA
+        )
+    assert answer.status == "success", answer.error
+    assert process.left is not None
+    return answer.result, NEVER - process.left
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("name", PROGRAMS)
+async def test_a_run_survives_the_death_of_its_process_at_any_moment(
+    pool: SandboxPool, name: str, after: bool
+) -> None:
+    expected, operations = await undisturbed(pool, name)
+    assert operations > 3
+    for operation in range(operations):
+        world = a_world(pool)
+        first = await a_process(world, "a")
+        await learn(first)
+        world.outside.requests.clear()
+        first.die_at(operation, after=after)
+        answer = await begin(first, name)
+        second = await a_process(world, "b")
+        await second.keeper.tend()
+        await second.keeper.idle()
+        run = await the_run(world)
+        if run is None:
+            assert (answer, world.outside.requests) == (None, [])
+            continue
+        end = await see_through(world, second, run.id)
+        assert (end.status, end.result) == ("success", expected), (operation, end.error)
+        assert (await second.act.store.runs.get(run.id)).state is RunState.SUCCESS
+        await nothing_is_amiss(world)
+
+
+async def nothing_is_amiss(world: World) -> None:
+    """No write was sent twice, and none without its intent in the log."""
+    writes = Counter(each for each in world.outside.requests if each[0] in WRITES)
+    assert set(writes.values()) <= {1}, writes
+    intents: Counter[tuple[str, str]] = Counter()
+    for run in await world.store.runs.recent(100):
+        assert run.state is not RunState.RUNNING
+        records = await world.store.run_log.read(run.id)
+        calls = {r.call: (r.tool, r.arguments) for r in records if isinstance(r, Issued)}
+        intents.update(calls[r.call] for r in records if isinstance(r, Attempted))
+    assert all(count <= intents[call] for call, count in writes.items())
