@@ -164,8 +164,7 @@ class RunUnderWay:
             _log.exception("run_failed", run=run.id)
             return internal_error(exc, self._ledger)
         finally:
-            wrong = contradictions(self._ledger.calls, self.around.catalog)
-            books.warnings = (*broker.warnings, *wrong)
+            books.warnings = tuple(broker.warnings)
 
     def _plan(self, run: Run) -> RunPlan:
         kept, structure = self.history.kept, self.history.structure
