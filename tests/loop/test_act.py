@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from pml.domain.dag import DagTask, ExplicitDag
+from pml.domain.dag import DagTask, ExplicitDag, read_dag
 from pml.domain.events import Event, RunEnd, TaskEnd
 from pml.domain.ledger import Ledger
 from pml.domain.permissions import Effect
@@ -229,6 +229,11 @@ async def test_a_server_that_is_down_says_so_and_nothing_runs(act: Act, outside:
     assert (answer.error.code, answer.workflow_id) == ("server_unavailable", None)
 
 
+def dag_of(**task: str) -> ExplicitDag:
+    given: dict[str, object] = {"id": "a", "depends_on": ["b"] if "id" in task else [], **task}
+    return read_dag({"tasks": [given]})
+
+
 @pytest.mark.parametrize(
     ("request_", "code", "expected"),
     [
@@ -240,6 +245,21 @@ async def test_a_server_that_is_down_says_so_and_nothing_runs(act: Act, outside:
         (ExecuteRequest(intent="x", code="await mcp.fs.raed({});"), "unknown-tool", "read"),
         (ExecuteRequest(intent="x", code="await mcp.sf.read({});"), "unknown-server", "fs"),
         (ExecuteRequest(intent="x", code="return path;", args={"paht": 1}), "*", "paht"),
+        (ExecuteRequest(intent="x", dag=dag_of(tool="fs:raed")), "unknown-tool", "task 'a': "),
+        (ExecuteRequest(intent="x", dag=dag_of(tool="fs:raed")), "unknown-tool", "did you mean"),
+        (
+            ExecuteRequest(intent="x", dag=dag_of(type="capability", tool="raed_it")),
+            "unknown-capability",
+            "task 'a': ",
+        ),
+        (
+            ExecuteRequest(
+                intent="x", dag=dag_of(type="code_execution", code="\nawait mcp.fs.raed()")
+            ),
+            "unknown-tool",
+            "task 'a', line 2 of its code: ",
+        ),
+        (ExecuteRequest(intent="x", dag=dag_of(tool="fs:read", id="b")), "bad_dag", "itself"),
     ],
 )
 async def test_bad_input_is_refused_before_anything_runs(

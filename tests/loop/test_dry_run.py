@@ -1,18 +1,22 @@
 """Dry runs: the program runs, the world stays as it is, and nothing is learned (EX-6)."""
 
+import dataclasses
 import json
 from typing import Any
 
 import pytest
 
+from pml.domain.approval import Principal, Role
 from pml.domain.capability import Capability
 from pml.domain.dag import read_dag
 from pml.domain.permissions import Effect
 from pml.domain.record import JsonText
 from pml.domain.response import ExecuteRequest, ExecuteResponse
 from pml.domain.run import Outcome, Returned
+from pml.domain.steering import ContinueRequest
 from pml.domain.tools import Tool
 from pml.loop.act import Act
+from pml.loop.steering import Steering
 from tests.loop.outside import Outside
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -207,3 +211,27 @@ async def test_mocks_are_kept_with_the_run_for_whoever_goes_on_with_it(act: Act)
     answer = await dry(act, COPY, {"fs:write": [1, 2]})
     program = await act.store.runs.program(answer.workflow_id or "")
     assert {name: json.loads(text) for name, text in program.mocks.items()} == {"fs:write": [1, 2]}
+
+
+async def test_a_dry_run_that_paused_goes_on_dry_in_another_process(
+    act: Act, outside: Outside
+) -> None:
+    """EX-5, EX-6: the next mock of a list comes, the write still reaches nobody."""
+    code = "return [await mcp.fs.write({}), await mcp.fs.write({}), await mcp.fs.read({ p: 1 })];"
+    paused = await run(
+        act,
+        code,
+        dry_run=True,
+        dry_run_mocks={"fs:write": ["first", "second"]},
+        per_layer_validation=True,
+    )
+    assert paused.status == "layer_complete"
+    other = dataclasses.replace(act, owner="there", under_way=type(act.under_way)(), unclosed={})
+    steering = Steering(engine=other, alive=lambda _: True)
+    by = Principal(name="ada", role=Role.APPROVER)
+    while paused.status == "layer_complete":
+        request = ContinueRequest(workflow_id=paused.workflow_id or "")
+        paused = await steering.go_on(request, by=by)
+    assert paused.result == ["first", "second", {"p": 1}]
+    assert reached(outside) == ["fs:read"]
+    assert [task.mocked for task in paused.tasks] == [True, True, False]

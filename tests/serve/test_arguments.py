@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pml.domain.dag import DagTask, ExplicitDag
 from pml.domain.discovery import DiscoverFilter, DiscoverRequest
 from pml.domain.limits import Limits
 from pml.domain.response import ExecuteRequest
@@ -170,6 +171,15 @@ def test_a_refusal_says_field_expectation_and_finding(
 def test_options_of_later_versions_are_refused_and_not_ignored(field: str) -> None:
     with pytest.raises(InvalidArgumentsError, match="not available yet"):
         read("pml_execute", {"intent": "x", "options": {field: False}})
+
+
+def test_a_workflow_and_a_dry_run_become_the_request() -> None:
+    tasks = [{"id": "a", "tool": "fs:read", "args": {"path": "x"}}]
+    options = {"dryRun": True, "dryRunMocks": {"fs:write": [1, 2]}}
+    request = read("pml_execute", {"intent": "x", "dag": {"tasks": tasks}, "options": options})
+    task = DagTask(id="a", tool="fs:read", arguments={"path": "x"})
+    assert (request.dag, request.code) == (ExplicitDag(tasks=(task,)), None)
+    assert (request.dry_run, request.dry_run_mocks) == (True, {"fs:write": [1, 2]})
 
 
 @pytest.mark.parametrize("field", ["explorePath", "confirm"])
