@@ -6,13 +6,15 @@ something else than the loop gives it, that is said with the reason.
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import pytest
 import pytest_asyncio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pml.domain.limits import Limits
 from pml.domain.permissions import Effect
@@ -195,3 +197,124 @@ async def test_too_many_runs_at_once_are_told_to_come_later(
     assert f"({limit})" in second.error.message
     assert "send the request again later" in second.error.message
     assert (await first).status == "success"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of a program, or some timers that it sets."""
+
+    argument: int
+    result: int
+    timers: int
+    caught: bool
+
+
+class Model:
+    """What limits mean, step by step: the first one that is passed ends the program.
+
+    A tool's or an argument's size is an error of that call, which the code may catch; the others
+    end the run, and no request follows.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.calls = self.timers = self.bytes = 0
+        self.requests = 0
+        self.over: set[str] = set()
+        """The limits of which one ends the program; empty while it goes on."""
+
+    def take(self, step: Step) -> None:
+        limits = self.limits
+        for _ in range(step.timers):
+            self.timers += 1
+            if self.timers > limits.timers_per_run:
+                self.over.add("timers_per_run")
+                return
+        if self.calls >= limits.calls_per_run:
+            self.over.add("calls_per_run")
+        if self.bytes > limits.results_bytes_per_run:
+            self.over.add("results_bytes_per_run")
+        if self.over:
+            return
+        self.calls += 1
+        if len(f'{{"pad":"{"x" * step.argument}","size":{step.result}}}') > limits.arguments_bytes:
+            self._fail(step, "arguments_bytes")
+            return
+        self.requests += 1
+        if step.result + 2 > limits.result_bytes:
+            self._fail(step, "result_bytes")  # and nothing of it is kept
+        else:
+            self.bytes += step.result + 2
+
+    def _fail(self, step: Step, limit: str) -> None:
+        if not step.caught:
+            self.over.add(limit)
+
+
+STEPS = st.lists(
+    st.builds(
+        Step,
+        argument=st.sampled_from([0, 10, 900, 2_000]),
+        result=st.sampled_from([1, 400, 990, 1_500]),
+        timers=st.sampled_from([0, 0, 0, 1, 2]),
+        caught=st.sampled_from([True, True, True, False]),
+    ),
+    min_size=3,
+    max_size=12,
+)
+
+
+SMALL = st.builds(
+    Limits,
+    calls_per_run=st.integers(1, 20),
+    timers_per_run=st.integers(1, 20),
+    arguments_bytes=st.just(1_000),
+    result_bytes=st.just(1_000),
+    results_bytes_per_run=st.sampled_from([1_000, 1_500, 2_500, 50_000]),
+)
+
+
+def program(steps: Sequence[Step]) -> str:
+    lines = []
+    for step in steps:
+        lines += ["setTimeout(() => 0, 1e8);"] * step.timers
+        call = f'await mcp.up.give({{ pad: "x".repeat({step.argument}), size: {step.result} }});'
+        caught = 'if (!String(e.message).includes("_bytes)")) throw e;'
+        lines.append(f"try {{ {call} }} catch (e) {{ {caught} }}" if step.caught else call)
+    return "\n".join([*lines, "return 'whole';"])
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(steps=STEPS, limits=SMALL)
+async def test_programs_end_where_the_model_says(
+    act: Act,
+    outside: Outside,
+    steps: list[Step],
+    limits: Limits,
+) -> None:
+    """Random programs under random limits, in the real sandbox: same end, same requests."""
+    model = Model(limits)
+    for step in steps:
+        if not model.over:
+            model.take(step)
+
+    async def give(_tool: str, arguments: JsonText) -> Outcome:
+        size = msgspec.json.decode(arguments)["size"]
+        return Returned(value=f'"{"y" * size}"')
+
+    if "up" not in outside.names:
+        outside.offer("up:give", give, Effect.READ)
+    outside.requests.clear()
+    loop = dataclasses.replace(act, limits=limits, places=Places(limits))
+    response = await loop.execute(ExecuteRequest(intent="x", code=program(steps)))
+    assert len(outside.requests) == model.requests
+    if not model.over:
+        assert (response.status, response.result) == ("success", "whole")
+        return
+    assert response.error is not None
+    assert any(f"({limit})" in response.error.message for limit in model.over)
