@@ -18,7 +18,7 @@ import msgspec
 from pml.domain.approval import Approval, Grant, GrantScope, ToolVersion
 from pml.domain.capability import CAPABILITY_SERVER
 from pml.domain.json_value import parsed, same_json
-from pml.domain.plan import Plan, PlannedArgument, PlannedCall, PlannedProgram
+from pml.domain.plan import Plan, PlannedArgument, PlannedCall, PlannedProgram, UnknownKind
 from pml.domain.run import Issued
 from pml.domain.structure import SPREAD
 from pml.domain.tools import Tool, matches
@@ -89,7 +89,21 @@ class PlanConsent:
 
     def _plans(self, issued: Issued) -> bool:
         planned = (call for call in self.program.calls if call.id == issued.site)
-        return any(call.tool == issued.tool and _as_planned(call, issued) for call in planned)
+        return any(
+            call.tool == issued.tool
+            and _as_planned(call, issued)
+            and (_is_definite(call) or not self._may_mislabel)
+            for call in planned
+        )
+
+    @property
+    def _may_mislabel(self) -> bool:
+        """Whether the program may give a call the site of another.
+
+        It can where a server goes where analysis cannot follow; then a site says nothing, and
+        only a call of which every value is known is sure to be the one that was shown.
+        """
+        return any(u.kind is UnknownKind.TOOL and u.node is None for u in self.program.unknown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +240,12 @@ def _climbs(text: str) -> bool:
 def _is_version(versions: Mapping[str, str], issued: Issued, tool: Tool) -> bool:
     known = versions.get(issued.tool)
     return known is not None and tool.id == issued.tool and known == tool.schema_hash()
+
+
+def _is_definite(call: PlannedCall) -> bool:
+    return SPREAD not in call.arguments and all(
+        argument.value is not msgspec.UNSET for argument in call.arguments.values()
+    )
 
 
 def _as_planned(call: PlannedCall, issued: Issued) -> bool:

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from pml.domain.approval import Approval, Grant, GrantScope, ToolVersion
 from pml.domain.permissions import Effect
-from pml.domain.plan import Plan, PlannedArgument, PlannedCall, PlannedProgram
+from pml.domain.plan import (
+    Plan,
+    PlannedArgument,
+    PlannedCall,
+    PlannedProgram,
+    Unknown,
+    UnknownKind,
+)
 from pml.domain.run import UNKNOWN_SITE, Issued
 from pml.domain.structure import ANY_TOOL, SPREAD
 from pml.domain.tools import Tool
@@ -141,6 +148,20 @@ def test_a_site_whose_tool_is_not_known_covers_nothing() -> None:
     asked = approval(WRITE_AS_IT_IS, ToolVersion(tool=ANY_TOOL, schema_hash=""))
     plan = plan_of_calls(planned({SPREAD: PlannedArgument(expression="x")}, tool=ANY_TOOL))
     assert not Consents((of_approval(asked, plan),)).covers(issued({}), WRITE)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_program_that_may_mislabel_its_calls_is_covered_as_far_as_it_is_definite(
+    *, known: bool
+) -> None:
+    """Where a server goes where nobody can follow, the site of a call proves nothing."""
+    argument = PlannedArgument(value="a") if known else PlannedArgument(expression="f(x)")
+    leak = Unknown(kind=UnknownKind.TOOL, message="any of its tools may be called")
+    program = PlannedProgram(
+        source_hash=HASH, calls=(planned({"path": argument}),), unknown=(leak,)
+    )
+    consents = Consents((of_approval(approval(WRITE_AS_IT_IS), Plan(program=program)),))
+    assert consents.covers(issued({"path": "a"}), WRITE) is known
 
 
 def test_a_planned_call_of_a_tool_that_nobody_was_asked_about_is_not_covered() -> None:
