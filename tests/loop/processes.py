@@ -7,22 +7,32 @@ operation of the store, so a commit whose answer nobody heard is among the cases
 
 import asyncio
 import itertools
+import json
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
+from pml.domain.approval import Principal, Role
 from pml.domain.events import Event
 from pml.domain.limits import Limits
+from pml.domain.permissions import Effect
+from pml.domain.record import JsonText
 from pml.domain.response import ExecuteResponse
+from pml.domain.run import Failed, Issued, Outcome, Returned
+from pml.domain.steering import ContinueRequest, DoubtAction, Resolution
 from pml.loop.act import Act
+from pml.loop.ids import child_run_id
 from pml.loop.keeper import Keeper
 from pml.loop.library import Library
 from pml.loop.means import Entropy
 from pml.loop.places import Places
 from pml.loop.steering import Steering
 from pml.runtime.sandbox.pool import SandboxPool
+from pml.store.memory import memory_store
 from pml.store.ports import Store
 from tests.loop.outside import Outside
+
+ADA = Principal(name="ada", role=Role.APPROVER)
 
 
 class Died(BaseException):  # no error: the process is gone
@@ -159,3 +169,68 @@ class _Reached:
         if self._process.dead:
             raise Died
         return outcome
+
+
+async def echo(_tool: str, arguments: JsonText) -> Outcome:
+    return Returned(value=arguments)
+
+
+async def late(_tool: str, arguments: JsonText) -> Outcome:
+    for _ in range(30):
+        await asyncio.sleep(0)
+    return Returned(value=arguments)
+
+
+async def fail(_tool: str, _arguments: JsonText) -> Outcome:
+    return Failed(code="tool_error", message="no")
+
+
+def a_world(pool: SandboxPool) -> World:
+    outside = Outside()
+    outside.offer("fs:read", echo, Effect.READ)
+    outside.offer("fs:write", echo)
+    outside.offer("fs:slow", late)
+    outside.offer("fs:fail", fail, Effect.IDEMPOTENT)
+    return World(memory_store(), outside, pool)
+
+
+async def a_process(world: World, name: str) -> Process:
+    await world.store.leases.renew(name, ttl_s=1e9)
+    return world.process(name)
+
+
+async def see_through(world: World, process: Process, run_id: str) -> ExecuteResponse:
+    """What the run comes to in this process, with a person who answers."""
+    for _ in range(20):
+        await process.keeper.tend()
+        await process.keeper.idle()
+        answer = await process.steering.status(run_id)
+        if answer.status not in ("in_doubt", "layer_complete"):
+            return answer
+        request = ContinueRequest(
+            workflow_id=run_id,
+            checkpoint_id=answer.checkpoint_id,
+            resolutions=tuple(
+                [await found_out(world, run_id, task.task_id) for task in answer.in_doubt]
+            ),
+        )
+        await process.steering.go_on(request, by=ADA)
+    raise AssertionError(answer)
+
+
+async def found_out(world: World, run_id: str, path: str) -> Resolution:
+    """What a person who looks at the servers says of a write in doubt."""
+    issued = await the_call(world, run_id, path)
+    if (issued.tool, issued.arguments) not in world.outside.requests:
+        return Resolution(task_id=path, action=DoubtAction.RETRY)
+    result = json.loads(issued.arguments)  # the tools answer with their arguments
+    return Resolution(task_id=path, action=DoubtAction.RESULT, result=result)
+
+
+async def the_call(world: World, run_id: str, path: str) -> Issued:
+    task_id, _, rest = path.partition("/")
+    records = await world.store.run_log.read(run_id)
+    (issued,) = [r for r in records if isinstance(r, Issued) and r.task_id == task_id]
+    if not rest:
+        return issued
+    return await the_call(world, child_run_id(run_id, issued.call), rest)
