@@ -285,6 +285,7 @@ async def test_the_agent_got_what_its_programs_returned(scene: Scene) -> None:
     assert len(scene.answers) > 15
     assert len(scene.progress) > 5
     assert b"execute_tool echo" in b"".join(scene.spans)
+    assert b"invoke_workflow" in b"".join(scene.spans)
     sent = (scene.folder / "counter.jsonl").read_bytes()
     assert {"args 0", "literal 0", "failure 0", "key 0"} <= set(scene.secrets.leaks(sent))
     assert len(scene.log) > 100
