@@ -1,7 +1,8 @@
 """The states of a run and the order of its log (EX-3; rules 1, 5, 6, 7, 15).
 
 The ledger is compared with a model that keeps only the list of records and looks everything
-up in it by brute force; a crash throws away what was not committed.
+up in it by brute force; a crash throws away what was not committed.  Somebody may let a write
+be tried once more, and go on after a pause (rule 9).
 """
 
 from collections.abc import Callable
@@ -16,17 +17,17 @@ from pml.domain.permissions import Effect
 from pml.domain.run import (
     NEXT_STATES,
     Attempted,
-    Decided,
+    Checkpoint,
+    Continued,
     Delivered,
     Failed,
     Issued,
     LogRecord,
     Outcome,
-    Reached,
+    RetryAllowed,
     Returned,
     RunState,
     Settled,
-    TimerFired,
     Undelivered,
 )
 from pml.errors import LogOrderError
@@ -36,6 +37,7 @@ WAITING = {"paused", "approval_required", "in_doubt", "interrupted"}
 
 sites = st.sampled_from(["n1", "n2", "?"])
 effects = st.sampled_from(list(Effect))
+tools = st.sampled_from(["s:t", "s:t", "capabilities:c"])
 outcomes: st.SearchStrategy[Outcome] = st.one_of(
     st.builds(Returned, value=st.sampled_from(["1", "null", '{"a":[]}'])),
     st.builds(Failed, code=st.just("tool_error"), message=st.sampled_from(["no", "never"])),
@@ -104,52 +106,108 @@ class LogLife(RuleBasedStateMachine):
     def settled(self) -> bool:
         return any(isinstance(r, Settled) for r in self.ledger.records)
 
-    @rule(site=sites, effect=effects, at_ms=clock)
-    def issue(self, site: str, effect: Effect, at_ms: int) -> None:
+    @property
+    def paused(self) -> bool:
+        """Whether the last pause was not followed by going on."""
+        marks = [r for r in self.ledger.records if isinstance(r, Checkpoint | Continued)]
+        return bool(marks) and isinstance(marks[-1], Checkpoint)
+
+    def unanswered(self) -> list[int]:
+        return [n for n in range(self.issued()) if not self.of(n, Delivered, Undelivered)]
+
+    def issued(self) -> int:
+        return sum(isinstance(r, Issued) for r in self.ledger.records)
+
+    def in_doubt(self, call: int) -> bool:
+        """A write of no capability whose last attempt counts and that has no outcome."""
+        tried = self.of(call, Attempted, RetryAllowed)
+        counts = bool(tried) and isinstance(tried[-1], Attempted)
+        of_tool = self.effect(call) is Effect.WRITE and self.tool(call) == "s:t"
+        return counts and of_tool and call in self.unanswered()
+
+    def tool(self, call: int) -> str | None:
+        return next((r.tool for r in self.of(call, Issued) if isinstance(r, Issued)), None)
+
+    def tell(self, allowed: bool, act: Callable[[], LogRecord]) -> LogRecord | None:
+        """The record that an act makes, or None where the ledger has to refuse it."""
+        before = len(self.ledger.records)
+        if allowed:
+            return act()
+        with pytest.raises(LogOrderError):
+            act()
+        assert len(self.ledger.records) == before
+        return None
+
+    @rule(site=sites, effect=effects, tool=tools, at_ms=clock)
+    def issue(self, site: str, effect: Effect, tool: str, at_ms: int) -> None:
         before = [r for r in self.ledger.records if isinstance(r, Issued)]
-        if self.settled:
-            with pytest.raises(LogOrderError, match="settled"):
-                self.ledger.issue(site=site, tool="s:t", arguments="{}", effect=effect, at_ms=at_ms)
-            return
-        record = self.ledger.issue(
-            site=site, tool="s:t", arguments="{}", effect=effect, at_ms=at_ms
+        record = self.tell(
+            not self.settled and not self.paused,
+            lambda: self.ledger.issue(
+                site=site, tool=tool, arguments="{}", effect=effect, at_ms=at_ms
+            ),
         )
-        assert record.call == len(before)
-        assert record.occurrence == 1 + sum(r.site == site for r in before)
-        assert record.task_id not in {r.task_id for r in before}
+        if isinstance(record, Issued):
+            assert record.call == len(before)
+            assert record.occurrence == 1 + sum(r.site == site for r in before)
+            assert record.task_id not in {r.task_id for r in before}
 
     @rule(call=calls, at_ms=clock)
     def attempt(self, call: int, at_ms: int) -> None:
         earlier = self.of(call, Attempted)
-        known = self.of(call, Delivered, Undelivered)
-        repeated = self.effect(call) is Effect.WRITE and earlier
-        if self.effect(call) is None or known or repeated:
-            with pytest.raises(LogOrderError):
-                self.ledger.attempt(call, at_ms)
-            return
-        assert self.ledger.attempt(call, at_ms).attempt == len(earlier) + 1
-        if self.effect(call) is Effect.WRITE:
-            self.commit()
-            self.sent.append(call)
+        allowed = call in self.unanswered() and not self.in_doubt(call) and not self.paused
+        record = self.tell(allowed, lambda: self.ledger.attempt(call, at_ms))
+        if isinstance(record, Attempted):
+            assert record.attempt == len(earlier) + 1
+            if self.effect(call) is Effect.WRITE and self.tool(call) == "s:t":
+                self.commit()
+                self.sent.append(call)
 
     @rule(call=calls, outcome=outcomes, at_ms=clock)
     def deliver(self, call: int, outcome: Outcome, at_ms: int) -> None:
         held = self.of(call, Undelivered)
         other = any(isinstance(r, Undelivered) and r.outcome != outcome for r in held)
-        gone = self.settled or self.of(call, Delivered) or other
-        if self.effect(call) is None or gone:
-            with pytest.raises(LogOrderError):
-                self.ledger.deliver(call, outcome, at_ms)
-            return
-        self.ledger.deliver(call, outcome, at_ms)
+        gone = self.settled or self.paused or bool(self.of(call, Delivered)) or other
+        known = 0 <= call < self.issued()
+        self.tell(known and not gone, lambda: self.ledger.deliver(call, outcome, at_ms))
 
     @rule(call=calls, outcome=outcomes, at_ms=clock)
     def hold(self, call: int, outcome: Outcome, at_ms: int) -> None:
-        if self.effect(call) is None or self.of(call, Delivered, Undelivered):
-            with pytest.raises(LogOrderError):
-                self.ledger.hold(call, outcome, at_ms)
-            return
-        self.ledger.hold(call, outcome, at_ms)
+        allowed = call in self.unanswered() and not self.paused
+        self.tell(allowed, lambda: self.ledger.hold(call, outcome, at_ms))
+
+    @rule(call=calls, at_ms=clock)
+    def allow_retry(self, call: int, at_ms: int) -> None:
+        allowed = self.in_doubt(call) and not self.paused
+        self.tell(allowed, lambda: self.ledger.allow_retry(call, at_ms))
+        if allowed:
+            self.commit()
+            self.sent.remove(call)
+
+    @rule(at_ms=clock)
+    def pause(self, at_ms: int) -> None:
+        waiting = self.unanswered()
+        in_flight = any(self.of(call, Attempted) for call in waiting)
+        held = not self.settled and any(
+            self.of(call, Undelivered) and not self.of(call, Delivered)
+            for call in range(self.issued())
+        )
+        layers = sum(isinstance(r, Checkpoint) for r in self.ledger.records)
+        allowed = bool(waiting) and not in_flight and not held and not self.paused
+        record = self.tell(allowed, lambda: self.ledger.checkpoint(f"c{layers + 1}", at_ms))
+        if isinstance(record, Checkpoint):
+            assert record.layer == layers + 1
+            self.commit()
+
+    @rule(number=st.integers(1, 3), at_ms=clock)
+    def go_on(self, number: int, at_ms: int) -> None:
+        layers = sum(isinstance(r, Checkpoint) for r in self.ledger.records)
+        waiting = self.unanswered()
+        allowed = self.paused and number == layers
+        self.tell(allowed, lambda: self.ledger.continue_(f"c{number}", at_ms))
+        if allowed:
+            assert all(self.ledger.released(call) for call in waiting)
+            assert not self.ledger.released(self.issued())
 
     @rule(kind=st.sampled_from(["timer", "decide", "reach"]), at_ms=clock)
     def progress(self, kind: str, at_ms: int) -> None:
@@ -158,19 +216,12 @@ class LogLife(RuleBasedStateMachine):
             "decide": lambda: self.ledger.decide("d1", "true", at_ms),
             "reach": lambda: self.ledger.reach("f1", at_ms),
         }
-        if self.settled:
-            with pytest.raises(LogOrderError, match="settled"):
-                acts[kind]()
-        else:
-            assert isinstance(acts[kind](), TimerFired | Decided | Reached)
+        self.tell(not self.settled and not self.paused, acts[kind])
 
     @rule(outcome=outcomes, at_ms=clock)
     def settle(self, outcome: Outcome, at_ms: int) -> None:
-        if self.settled:
-            with pytest.raises(LogOrderError, match="settled"):
-                self.ledger.settle(outcome, at_ms)
-            return
-        self.ledger.settle(outcome, at_ms)
+        allowed = not self.settled and not self.paused
+        self.tell(allowed, lambda: self.ledger.settle(outcome, at_ms))
 
     @rule()
     def commit(self) -> None:
@@ -183,8 +234,9 @@ class LogLife(RuleBasedStateMachine):
     @invariant()
     def incremental_equals_recomputed(self) -> None:
         again = Ledger(self.ledger.records)
-        assert (again.calls, again.settled) == (self.ledger.calls, self.ledger.settled)
-        assert again.open_calls == self.ledger.open_calls
+        for part in ("calls", "settled", "pending", "layer", "results_bytes", "open_calls",
+                     "held_outcomes", "in_doubt", "last_ms"):  # fmt: skip
+            assert getattr(again, part) == getattr(self.ledger, part)
 
     @invariant()
     def calls_stand_where_the_records_say(self) -> None:
@@ -194,13 +246,21 @@ class LogLife(RuleBasedStateMachine):
             assert call.open == (not known)
             assert call.delivered == bool(self.of(number, Delivered))
             assert (call in self.ledger.open_calls) == call.open
+            assert call.in_doubt == self.in_doubt(number)
+        assert (self.ledger.pending is not None) == self.paused
+        returned = {
+            r.call: len(r.outcome.value.encode())
+            for r in self.ledger.records
+            if isinstance(r, Delivered | Undelivered) and isinstance(r.outcome, Returned)
+        }
+        assert self.ledger.results_bytes == sum(returned.values())
 
     @invariant()
     def a_write_that_left_the_machine_is_known_after_any_crash(self) -> None:
-        assert len(set(self.sent)) == len(self.sent)  # and it left once
+        assert len(set(self.sent)) == len(self.sent)  # and it left once, unless somebody agreed
         after = Ledger(self.stored)
         for call in self.sent:
-            assert after.calls[call].attempts == 1
+            assert after.calls[call].attempts
             assert after.calls[call].in_doubt == after.calls[call].open
 
     @invariant()
