@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -116,29 +117,38 @@ async def live(
     ledger: Ledger | None = None,
     *,
     layered: bool = False,
-    per_layer: bool = False,
+    world: type[World] = World,
+    limits: Limits | None = None,
+    **plan: Any,  # noqa: ANN401  # fields of RunPlan
 ) -> Life:
     """Run or resume the program in a world of its own, as far as the broker goes."""
     ledger = Ledger() if ledger is None else ledger
+    around = world(program.case.seed, ledger, layered=layered)
+    limits = limits or Limits()
     if not needs_sandbox(ledger):
-        return await _life(program, None, ledger, layered=layered, per_layer=per_layer)
+        return await _life(program, None, ledger, around, limits=limits, plan=plan)
     async with pool.checkout() as player:
-        return await _life(program, player, ledger, layered=layered, per_layer=per_layer)
+        return await _life(program, player, ledger, around, limits=limits, plan=plan)
 
 
 async def _life(
-    program: Prepared, player: Player | None, ledger: Ledger, *, layered: bool, per_layer: bool
+    program: Prepared,
+    player: Player | None,
+    ledger: Ledger,
+    world: World,
+    *,
+    limits: Limits,
+    plan: dict[str, Any],
 ) -> Life:
-    world, code = World(program.case.seed, ledger, layered=layered), Watched(player)
+    code = Watched(player)
+    fields: dict[str, Any] = {"permissions": world, "timeout_ms": TIMEOUT_MS} | plan
     broker = Broker(
         plan=RunPlan(
             run_id="run",
             start=program.start,
             sites=frozenset(node.id for node in program.structure.nodes),
             catalog=CATALOG,
-            permissions=world,
-            per_layer=per_layer,
-            timeout_ms=TIMEOUT_MS,
+            **fields,
         ),
         sandbox=None if player is None else code,
         upstreams=world,
@@ -146,7 +156,7 @@ async def _life(
         ledger=ledger,
         now_ms=world.now_ms,
         emit=lambda _: None,
-        limits=Limits(),
+        limits=limits,
         new_id=lambda: f"checkpoint-{ledger.layer + 1}",
         call_later=world.call_later,
     )
