@@ -25,6 +25,7 @@ from pml.domain.sanitising import preview
 from pml.domain.structure import ANY_TOOL, StaticStructure
 from pml.domain.trace import ExecutionTrace, TaskResult
 from pml.runtime.ending import Ending
+from pml.runtime.recorder import UNANSWERED
 
 _STATUS = {
     RunState.PAUSED: "layer_complete",
@@ -33,6 +34,7 @@ _STATUS = {
     RunState.EXPIRED: "error",
 }
 """Of the states that are no status themselves; an error says which of these it is."""
+HELD = "held: it waits until the run goes on"
 _OPTIONS = {
     RunState.PAUSED: ("continue", "abort", "replan"),
     RunState.INTERRUPTED: ("continue", "abort", "replan"),
@@ -81,7 +83,8 @@ def answer(
     waiting: Waiting | None = None,
 ) -> ExecuteResponse:
     """The response for a run that was started: the executed path only (EX-7)."""
-    tasks = tuple(_summary(task, limits) for task in trace.task_results)
+    waits = ending.state.waits
+    tasks = tuple(_summary(task, limits, waits=waits) for task in trace.task_results)
     response = ExecuteResponse(
         status=_STATUS.get(ending.state, ending.state),
         workflow_id=trace.run_id,
@@ -95,7 +98,7 @@ def answer(
                 task_id=task.task_id, tool=task.tool, code=task.error_code, error=task.error or ""
             )
             for task in trace.task_results
-            if task.error_code
+            if task.error_code and not (waits and task.error_code == UNANSWERED)
         ),
         in_doubt=tuple(
             summary
@@ -144,14 +147,15 @@ def speedup(trace: ExecutionTrace, wall_ms: float) -> float:
     return round(total / wall_ms, 2) if wall_ms > 0 else 0.0
 
 
-def _summary(task: TaskResult, limits: Limits) -> TaskSummary:
+def _summary(task: TaskResult, limits: Limits, *, waits: bool) -> TaskSummary:
+    held = waits and task.error_code == UNANSWERED
     return TaskSummary(
         task_id=task.task_id,
         tool=task.tool,
         success=task.success,
         duration_ms=task.duration_ms,
         result_preview=preview(task.result, limits.preview_chars) if task.success else "",
-        error=task.error,
+        error=HELD if held else task.error,
         mocked=task.mocked,
     )
 

@@ -5,6 +5,7 @@ difference (`pml.loop.under_way`).
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -18,7 +19,7 @@ from pml.domain.record import encode
 from pml.domain.response import ExecuteResponse
 from pml.domain.run import Issued, Run, RunProgram, RunState
 from pml.domain.sanitising import redact_text
-from pml.errors import NotFoundError, StoreError
+from pml.errors import NotFoundError, RunStateError, StoreError
 from pml.loop.answer import approval_error
 from pml.loop.asked import Asked
 from pml.loop.asking import Asking
@@ -119,8 +120,6 @@ class Engine(Means):
         if judged.needed and run.started_at_ms is None:
             await self.asking.ask_plan(run, history.kept, judged.needed, around.catalog)
             return await self.standing(run.id)
-        if (stint := self.under_way.find(run.id)) is not None:
-            return await self.join(stint, asked.watchers)
         claim = partial(self._claim, run)
         return await self._see_through(judged, asked, enter=claim)
 
@@ -185,7 +184,18 @@ class Engine(Means):
                 epoch=run.epoch,
             )
             raise
+        except ValueError as exc:
+            there = await self._there(run.id)
+            if there is None:
+                raise
+            raise RunStateError(run.id, there.state, run.state) from exc
         return run
+
+    async def _there(self, run_id: str) -> Run | None:
+        """The run, where somebody else created it first."""
+        with suppress(NotFoundError):
+            return await self.store.runs.get(run_id)
+        return None
 
     async def _claim(self, run: Run) -> Run:
         now_ms = self.entropy.now_ms()
@@ -204,7 +214,10 @@ class Engine(Means):
             expires_at_ms=now_ms + asking.ttl_s * 1000,
             reason=approval_error(judged.needed).message,
         )
-        await self.store.runs.create(run, history.kept)
+        try:
+            await self._create(run, history.kept)
+        except RunStateError:
+            return await self.standing(run.id)
         await asking.ask_plan(run, history.kept, judged.needed, judged.around.catalog)
         for watcher in (self.emit, *asked.watchers):
             watcher(events.ApprovalRequired(run_id=run.id, at_ms=now_ms, tools=names))
@@ -259,6 +272,8 @@ class Engine(Means):
             )
             return await under_way.go()
 
+        if (stint := self.under_way.find(run.id)) is not None:
+            return await self.join(stint, asked.watchers)
         told = () if asked.parent is not None else (self.emit,)  # else its caller tells them
         watchers = [*told, *asked.watchers]
         stint = self.under_way.begin(run.id, watchers, work)

@@ -253,8 +253,8 @@ class Steering:
             case RunState.INTERRUPTED:
                 return True
             case RunState.PAUSED:
-                assert ledger.pending is not None
-                return named in (None, ledger.pending.checkpoint_id)
+                pending = ledger.pending  # None where it was continued since it was read
+                return pending is not None and named in (None, pending.checkpoint_id)
             case RunState.IN_DOUBT:
                 return named in (None, doubt_id(run.id, len(ledger.records)))
         return False

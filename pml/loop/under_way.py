@@ -7,9 +7,10 @@ comes out.  Only what is in the log already makes the difference (EX-3).
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
+import msgspec
 import structlog
 
 from pml.domain import events
@@ -83,7 +84,7 @@ class RunUnderWay:
         run_id = self.history.run.id
         try:
             ending, books = await self._through()
-            return await books.end(ending)
+            return await self._with_plan(await books.end(ending))
         except (FencedError, RunStateError) as exc:  # somebody else was faster
             _log.info("run_taken_over", run=run_id, reason=str(exc))
             return await self.standing(run_id)
@@ -91,6 +92,15 @@ class RunUnderWay:
             if self._books is None:
                 raise
             return await self._books.stopped()
+
+    async def _with_plan(self, response: ExecuteResponse) -> ExecuteResponse:
+        """With all that would happen, where somebody is asked about a run on its way (HIL-2)."""
+        if response.status != RunState.APPROVAL_REQUIRED or response.plan is not None:
+            return response
+        with suppress(StoreError):  # who asks again is shown it
+            known = await self.standing(self.history.run.id)
+            return msgspec.structs.replace(response, plan=known.plan)
+        return response
 
     async def _through(self) -> tuple[Ending, Books]:
         """How the program ends; where its sandbox or the database died, it goes on in another."""

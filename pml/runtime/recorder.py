@@ -43,6 +43,8 @@ from pml.domain.trace import (
     ToolDependency,
 )
 
+UNANSWERED = "unanswered"
+"""Code of a call whose answer had not come when the run stopped."""
 RESULT_TASK = "result"
 """Task id under which the program's own result is kept."""
 
@@ -150,7 +152,7 @@ def _why_unanswered(call: CallState) -> tuple[str, str]:
     """Code and message of a call that the run ended before."""
     if call.in_doubt:
         return "in_doubt", "no answer: whether it took effect is unknown"
-    return "unanswered", "no answer until the run ended"
+    return UNANSWERED, "no answer until the run ended"
 
 
 def full_results(ledger: Ledger) -> tuple[tuple[str, JsonText], ...]:

@@ -259,6 +259,42 @@ async def test_a_replanned_run_sees_what_is_finished_and_the_old_one_ends(
     assert new.replaces_run_id == old.id
 
 
+async def test_a_replan_that_is_asked_for_three_times_at_once_begins_one_run(
+    steering: Steering, outside: Outside
+) -> None:
+    first = await start(steering, per_layer_validation=True)
+    assert first.workflow_id is not None
+    code = "return (await mcp.fs.write({ step: 9 })).step;"
+    request = ReplanRequest(workflow_id=first.workflow_id, code=code, per_layer_validation=False)
+    askers = (steering, steering, elsewhere(steering))
+    answers = await asyncio.gather(*(each.replan(request, by=AGENT) for each in askers))
+    known = {answer.workflow_id for answer in answers} - {first.workflow_id}
+    assert len(known) == 1
+    assert [arguments for _, arguments in outside.requests] == ['{"step":1}', '{"step":9}']
+    assert "success" in {answer.status for answer in answers}
+
+
+async def test_calls_that_wait_have_not_failed(steering: Steering) -> None:
+    first = await start(steering, per_layer_validation=True)
+    held = [task for task in first.tasks if not task.success]
+    assert [task.task_id for task in held] == ["n2", "n3"]
+    assert all("held" in str(task.error) for task in held)
+    assert first.tool_failures == ()
+
+
+async def test_a_run_stopped_on_its_way_for_approval_shows_its_plan(
+    steering: Steering, outside: Outside
+) -> None:
+    async def stricter(_tool: str, arguments: JsonText) -> Outcome:
+        outside.needs_approval.add("fs:write")
+        return Returned(value=arguments)
+
+    outside.answers["fs:read"] = stricter
+    stopped = await start(steering, "await mcp.fs.read({}); await mcp.fs.write({ step: 1 });")
+    assert (stopped.status, stopped.plan is None) == ("approval_required", False)
+    assert stopped.approval_id is not None
+
+
 async def test_refused_code_leaves_the_old_run_waiting(steering: Steering) -> None:
     first = await start(steering, per_layer_validation=True)
     assert first.workflow_id is not None
