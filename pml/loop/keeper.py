@@ -21,6 +21,7 @@ from pml.loop.bookkeeping import end_run
 from pml.loop.places import NoPlaceError
 from pml.loop.recover import recover, rescue
 from pml.loop.steering import Steering
+from pml.loop.unasked import overdue
 from pml.loop.unclosed import close_the_unclosed
 from pml.runtime.ending import Ending
 
@@ -32,6 +33,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 """Before a run that could not go on is tried again; doubled each time."""
 _RUNS = 1_000
 """Interrupted runs that are looked at in one round."""
+_WHY = {RunState.ABORTED: "refused", RunState.EXPIRED: "not answered in time"}
+GRACE_MS = 2_000
+"""In which whoever asks or answers does the rest themselves."""
 _SHUT_DOWN = "PML was stopped while the run was under way"
 _log = structlog.get_logger(__name__)
 
@@ -99,6 +103,7 @@ class Keeper:
         await recover(engine.bookkeeping, alive=self._steering.alive)
         await self._compare()
         await self._expire()
+        await self._see_to_the_unasked()
         if self._resumes:
             for run in await engine.store.runs.recent(_RUNS, RunState.INTERRUPTED):
                 self._resume(run)
@@ -136,6 +141,22 @@ class Keeper:
             with contextlib.suppress(RunStateError, FencedError):  # it was answered just now
                 reason = f"nobody answered in time; it was {run.state}"
                 await end_run(engine.bookkeeping, run, RunState.EXPIRED, reason)
+
+    async def _see_to_the_unasked(self) -> None:
+        """Runs whose process died before it could ask, or before it could do as was answered."""
+        engine, before_ms = self._engine, self._engine.entropy.now_ms() - GRACE_MS
+        asked = {approval.run_id for approval in await engine.store.approvals.pending(_RUNS)}
+        for run in await engine.store.runs.recent(_RUNS, RunState.APPROVAL_REQUIRED):
+            if run.parent_run_id is not None or run.id in asked or run.updated_at_ms > before_ms:
+                continue
+            becomes = await overdue(engine.store, run)
+            if becomes is RunState.RUNNING and self._resumes:
+                self._resume(run)
+            elif becomes is not None and becomes.final:
+                with contextlib.suppress(RunStateError, FencedError):
+                    await end_run(
+                        engine.bookkeeping, run, becomes, f"its approval was {_WHY[becomes]}"
+                    )
 
     async def _is_left(self, parent_run_id: str) -> bool:
         return (await self._engine.store.runs.get(parent_run_id)).state.final

@@ -39,6 +39,7 @@ from pml.loop.means import Emit
 from pml.loop.places import NoPlaceError
 from pml.loop.recover import Alive, rescue
 from pml.loop.replan import Replan
+from pml.loop.unasked import never_asked, overdue
 from pml.loop.unclosed import close_the_unclosed
 from pml.runtime.ending import Ending
 
@@ -100,7 +101,8 @@ class Steering:
             self._check(request, history)
             if (stint := self.engine.under_way.find(run.id)) is not None:
                 return await self.engine.join(stint, _watchers(emit))
-            if not self._is_meant(request, history):
+            unasked = await overdue(self.engine.store, run) is RunState.RUNNING
+            if not unasked and not self._is_meant(request, history):
                 return await self.status(run.id)
             if doubts := await doubts_of(self.engine.store, run.id, history.ledger):
                 unknown = [path for path in answers if path not in {d.path for d in doubts}]
@@ -151,6 +153,8 @@ class Steering:
         """
         try:
             run = await self._root(request.workflow_id)
+            if await never_asked(self.engine.store, run):  # what nobody has seen nobody approves
+                return await self._ask_again(run, by)
             await self.engine.asking.answer(request, by=by)
             run = await self.engine.store.runs.get(run.id)
             if run.state is not RunState.APPROVAL_REQUIRED:
@@ -258,6 +262,11 @@ class Steering:
             case RunState.IN_DOUBT:
                 return named in (None, doubt_id(run.id, len(ledger.records)))
         return False
+
+    async def _ask_again(self, run: Run, by: Principal) -> ExecuteResponse:
+        """Let a run go on that waits for nobody: unless all is granted, it asks."""
+        history = await read_history(self.engine.store, run)
+        return await self._resume(history, Asked(intent=run.intent, timeout_ms=run.timeout_ms), by)
 
     async def _resume(self, history: History, asked: Asked, by: Principal) -> ExecuteResponse:
         place = self.engine.places.place(0, timeout_ms=asked.timeout_ms, user=by.name)

@@ -11,7 +11,7 @@ import pytest
 
 from pml.domain.response import ExecuteRequest, ExecuteResponse
 from pml.domain.run import Attempted, Issued, Run, RunState
-from pml.domain.steering import ContinueRequest
+from pml.domain.steering import ApprovalAnswer, ContinueRequest
 from pml.runtime.sandbox.pool import SandboxPool
 from tests.loop.processes import ADA, Process, World, a_process, a_world, see_through
 
@@ -129,3 +129,35 @@ async def nothing_is_amiss(world: World) -> None:
         calls = {r.call: (r.tool, r.arguments) for r in records if isinstance(r, Issued)}
         intents.update(calls[r.call] for r in records if isinstance(r, Attempted))
     assert all(count <= intents[call] for call, count in writes.items())
+
+
+@pytest.mark.parametrize("after", [False, True])
+async def test_what_needs_approval_can_be_approved_whoever_died_while_asking_or_answering(
+    pool: SandboxPool, after: bool
+) -> None:
+    for operation in range(14):
+        for while_answering in (False, True):
+            world = a_world(pool)
+            world.outside.needs_approval.add("fs:write")
+            first = await a_process(world, "a")
+            if not while_answering:
+                first.die_at(operation, after=after)
+            await begin(first, "one after the other")
+            run = await the_run(world)
+            if run is None:
+                assert world.outside.requests == []
+                continue
+            yes = ApprovalAnswer(workflow_id=run.id, approved=True)
+            if while_answering:
+                first.die_at(operation, after=after)
+                await first.do(first.steering.answer(yes, by=ADA))
+            second = await a_process(world, "b")
+            world.now_ms += 10_000
+            if operation % 2:  # else the person is faster than the server
+                await second.keeper.tend()
+                await second.keeper.idle()
+            while (await world.store.runs.get(run.id)).state is RunState.APPROVAL_REQUIRED:
+                await second.steering.answer(yes, by=ADA)
+            end = await see_through(world, second, run.id)
+            assert (end.status, end.result) == ("success", [1, 2, 3]), (operation, end.error)
+            await nothing_is_amiss(world)
