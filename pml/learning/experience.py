@@ -67,9 +67,25 @@ class Experience:
 def teaches(trace: ExecutionTrace) -> bool:
     """Whether it says how well the capability works.
 
-    Neither a run that was stopped nor one with mocks does.
+    Neither a run that was stopped nor one with mocks does, nor one that failed because a server
+    refused what the caller had given.
     """
-    return trace.state in (RunState.SUCCESS, RunState.ERROR) and not trace.dry_run
+    ended = trace.state in (RunState.SUCCESS, RunState.ERROR)
+    return ended and not trace.dry_run and not _refused_what_was_given(trace)
+
+
+def _refused_what_was_given(trace: ExecutionTrace) -> bool:
+    """Whether it died of a call whose arguments the server refused and the caller had chosen."""
+    message = trace.error_message or ""
+    given = list(trace.initial_context.values())
+    return not trace.success and any(
+        task.error_code == "invalid_params"
+        and bool(task.error)
+        and str(task.error) in message
+        and isinstance(task.args, dict)
+        and any(value in given for value in task.args.values())
+        for task in trace.task_results
+    )
 
 
 def canonical_arguments(arguments: JsonText) -> JsonText:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pml.domain.capability import Lifecycle
 from pml.domain.run import RunState
-from pml.domain.trace import ExecutionTrace
+from pml.domain.trace import ExecutionTrace, TaskResult
 from pml.learning.experience import Experience, canonical_arguments, teaches
 from pml.learning.lifecycle import CANONICAL_ARGUMENTS
 from tests.learning.histories import STRUCTURE, learning_of, traces
@@ -63,3 +63,37 @@ def test_arguments_are_equal_whatever_their_layout() -> None:
         '{"a":null,"b":[1,{"x":"\\u00e9","y":2}]}'
     )
     assert canonical_arguments('{"a":[1,2]}') != canonical_arguments('{"a":[2,1]}')
+
+
+@pytest.mark.parametrize(
+    ("code", "path", "counts"),
+    [
+        ("invalid_params", "chosen", False),
+        ("invalid_params", "written in the code", True),
+        ("tool_error", "chosen", True),
+    ],
+)
+def test_what_a_server_refuses_of_the_callers_own_arguments_says_nothing_of_the_capability(
+    code: str, path: str, counts: bool
+) -> None:
+    task = TaskResult(
+        task_id="n1",
+        node_id="n1",
+        tool="fs:read",
+        args={"path": path},
+        success=False,
+        error="path: expected a file",
+        error_code=code,
+        started_at_ms=1,
+        duration_ms=1.0,
+        attempts=1,
+        delivered=True,
+    )
+    trace = a_trace(
+        success=False,
+        state="error",
+        error_message="ToolError: path: expected a file",
+        initial_context={"path": "chosen"},
+        task_results=(task,),
+    )
+    assert teaches(trace) is counts
