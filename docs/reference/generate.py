@@ -24,6 +24,10 @@ NOTICE = "<!-- Written by docs/reference/generate.py: change the code, then run 
 COMMANDS = (
     "demo",
     "execute",
+    "approve",
+    "continue",
+    "abort",
+    "replan",
     "discover",
     "capabilities",
     "analyse",

@@ -1,18 +1,18 @@
 """`pml execute` and `pml analyse`: a program, before and while it runs."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pml.cli.answers import tell, with_capability
 from pml.cli.options import AsJson, Config, DataDir, Permissions, Quiet, example
+from pml.cli.programs import json_object, read_dag, read_source, shown_name
 from pml.cli.session import configured, list_servers, opened, run
 from pml.cli.terminal import note, result, result_json, width
 
 if TYPE_CHECKING:
     from pml.domain.capability import Capability
-    from pml.domain.dag import ExplicitDag
     from pml.domain.plan import Plan
     from pml.domain.program import Diagnostic, Program
     from pml.domain.response import ExecuteRequest, ExecuteResponse
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pml.domain.tools import Catalog
     from pml.loop.foresee import Foreseen
     from pml.serve.compose import Workbench
-
-STDIN = Path("-")
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +33,7 @@ def register(app: typer.Typer) -> None:
             'pml execute --intent "read the notes" --args \'{"path": "other.txt"}\'',
             'pml execute --intent "open an issue" --code-file issue.ts --dry-run \\',
             '    --mocks \'{"github:create_issue": {"number": 7}}\'',
+            'pml execute --intent "tidy up" --code-file tidy.ts --per-layer',
         )
     )(execute)
     app.command(
@@ -70,6 +69,10 @@ def execute(
     timeout_ms: Annotated[
         int, typer.Option("--timeout", metavar="MS", min=1, help="Deadline of the run.")
     ] = 30_000,
+    per_layer: Annotated[
+        bool,
+        typer.Option("--per-layer", help="Stop after each layer, until `pml continue`."),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Let mocks answer for tools that change anything.")
     ] = False,
@@ -86,41 +89,36 @@ def execute(
     """Run a program on real servers; each step goes to stderr, the result to stdout.
 
     With an intent alone, the capability that clearly fits it runs; where none does, nothing
-    runs and what could be run is shown.
+    runs and what could be run is shown.  A run that waits for somebody says for what, and which
+    command goes on from there.
     """
     import msgspec
 
-    from pml.cli.exits import for_response
     from pml.cli.render_found import Given
-    from pml.cli.render_response import render_response
 
     request = msgspec.structs.replace(
         _request(intent, code_file, dag_file, args, timeout_ms),
+        per_layer_validation=per_layer,
         dry_run=dry_run,
-        dry_run_mocks=_json_object(mocks, "--mocks"),
+        dry_run_mocks=json_object(mocks, "--mocks"),
     )
     response, learned = run(_execute(request, config, permissions, data_dir, quiet=quiet))
-    if as_json:
-        result_json(response)
-    else:
-        file = code_file or dag_file
-        name = "the known capability" if file is None else shown_name(file)
-        given = Given(
-            intent=intent,
-            args=request.args,
-            data_dir=data_dir,
-            options={"--config": config, "--permissions": permissions},
-        )
-        shown = render_response(
-            response,
-            source=request.code or "",
-            name=name,
-            width=width(),
-            learned=learned,
-            given=given,
-        )
-        result(shown)
-    raise typer.Exit(for_response(response))
+    file = code_file or dag_file
+    given = Given(
+        intent=intent,
+        args=request.args,
+        data_dir=data_dir,
+        options={"--config": config, "--permissions": permissions},
+    )
+    code = tell(
+        response,
+        given,
+        as_json=as_json,
+        learned=learned,
+        source=request.code or "",
+        name="the known capability" if file is None else shown_name(file),
+    )
+    raise typer.Exit(code)
 
 
 async def _execute(
@@ -142,10 +140,7 @@ async def _execute(
         if request.code is None and request.dag is None:
             await list_servers(bench)
             _tell_failures(bench)
-        response = outward(await bench.act.execute(request))
-        if response.status != "success" or response.capability_id is None:
-            return response, None
-        return response, await bench.store.capabilities.get(response.capability_id)
+        return await with_capability(bench, outward(await bench.act.execute(request)))
 
 
 def _request(
@@ -163,57 +158,10 @@ def _request(
     return ExecuteRequest(
         intent=intent,
         code=None if code_file is None else read_source(code_file),
-        dag=None if dag_file is None else _read_dag(dag_file),
-        args=_json_object(args),
+        dag=None if dag_file is None else read_dag(dag_file),
+        args=json_object(args),
         timeout_ms=timeout_ms,
     )
-
-
-def shown_name(path: Path) -> str:
-    """How messages name the file of a program."""
-    return "<stdin>" if path == STDIN else str(path)
-
-
-def read_source(path: Path) -> str:
-    """The text of a program, from a file or from stdin.
-
-    Raises:
-        ConfigError: it cannot be read, or is not UTF-8.
-    """
-    from pml.errors import ConfigError
-
-    try:
-        data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
-        return data.decode()
-    except OSError as exc:
-        raise ConfigError(str(path), f"cannot be read: {exc.strerror}") from exc
-    except UnicodeDecodeError as exc:
-        raise ConfigError(str(path), "expected UTF-8 text") from exc
-
-
-def _json_object(text: str, option: str = "--args") -> dict[str, Any]:
-    import msgspec
-
-    try:
-        return msgspec.json.decode(text, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as exc:
-        reason = "nested too deeply" if isinstance(exc, RecursionError) else exc
-        message = f'{option}: expected one JSON object, such as \'{{"path": "a.txt"}}\': {reason}'
-        raise typer.BadParameter(message) from exc
-
-
-def _read_dag(path: Path) -> "ExplicitDag":
-    import msgspec
-
-    from pml.domain.dag import read_dag
-    from pml.errors import ConfigError, RequestError
-
-    try:
-        return read_dag(msgspec.json.decode(read_source(path)))
-    except (msgspec.DecodeError, RequestError) as exc:
-        raise ConfigError(str(path), f"expected an explicit DAG: {exc}") from exc
-    except RecursionError as exc:
-        raise ConfigError(str(path), "expected an explicit DAG: nested too deeply") from exc
 
 
 def analyse(
@@ -245,7 +193,7 @@ def analyse(
     from pml.cli.exits import ExitCode
     from pml.cli.render_diagnostics import render_diagnostics
 
-    source, given = read_source(code_file), _json_object(args)
+    source, given = read_source(code_file), json_object(args)
     settings = configured(config=config, permissions=permissions, data_dir=data_dir)
     if settings.config is None:
         foreseen = _taken_at_its_word(source, given, settings.permissions)

@@ -28,17 +28,23 @@ class ExitCode(IntEnum):
     USAGE = 2
     """The command line itself is wrong."""
     APPROVAL_REQUIRED = 3
-    """A person has to agree first; nothing ran."""
+    """A person has to agree first: `pml approve`."""
     IN_DOUBT = 4
-    """A write was sent and nobody knows whether it took effect."""
+    """A write was sent and nobody knows whether it took effect: `pml continue --resolve`."""
     CONFIG = 5
     """A file or variable that you wrote cannot be used; the message names the line."""
     UNAVAILABLE = 6
     """The database, the sandbox or a server cannot be had."""
     NOT_FOUND = 7
-    """There is no such run, trace, tool, capability or configuration."""
+    """There is no such run, trace, tool, capability, grant, key or configuration."""
     SUGGESTIONS = 8
     """Nothing ran: the intent alone was not clear enough, and what could be run was shown."""
+    PAUSED = 9
+    """A layer is done, and the run waits: `pml continue`, `pml replan` or `pml abort`."""
+    UNFINISHED = 10
+    """The run was interrupted and nothing of it is lost: `pml continue`."""
+    UNDER_WAY = 11
+    """Another process runs it; ask again later."""
     INTERRUPTED = 130
     """You pressed Ctrl-C."""
 
@@ -48,6 +54,7 @@ _BY_STATUS = {
     "approval_required": ExitCode.APPROVAL_REQUIRED,
     "in_doubt": ExitCode.IN_DOUBT,
     "suggestions": ExitCode.SUGGESTIONS,
+    "layer_complete": ExitCode.PAUSED,
 }
 _BY_ERROR: dict[type[PmlError], ExitCode] = {
     ConfigError: ExitCode.CONFIG,
@@ -59,14 +66,21 @@ _BY_ERROR: dict[type[PmlError], ExitCode] = {
 }
 
 
-_UNAVAILABLE = frozenset({"store_unavailable", "sandbox_unavailable"})
-"""Error codes of responses to requests that PML itself could not serve."""
+_BY_CODE = {
+    "store_unavailable": ExitCode.UNAVAILABLE,
+    "sandbox_unavailable": ExitCode.UNAVAILABLE,
+    "server_unavailable": ExitCode.UNAVAILABLE,
+    "busy": ExitCode.UNAVAILABLE,
+    "interrupted": ExitCode.UNFINISHED,
+    "under_way": ExitCode.UNDER_WAY,
+}
+"""By error code, of what the status alone does not say."""
 
 
 def for_response(response: ExecuteResponse) -> ExitCode:
-    """The code that says how a run ended."""
-    if response.error is not None and response.error.code in _UNAVAILABLE:
-        return ExitCode.UNAVAILABLE
+    """The code that says how a run ended, or what it waits for."""
+    if response.error is not None and response.error.code in _BY_CODE:
+        return _BY_CODE[response.error.code]
     return _BY_STATUS.get(response.status, ExitCode.FAILED)
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from pml.cli import (
+    approve,
     capabilities,
     client_config,
     demo,
@@ -20,6 +21,7 @@ from pml.cli import (
     records,
     serve,
     servers,
+    steer,
     tools,
 )
 from pml.cli.exits import ExitCode, for_error
@@ -40,6 +42,8 @@ app = typer.Typer(
 )
 COMMANDS = (
     execute,
+    approve,
+    steer,
     discover,
     capabilities,
     records,

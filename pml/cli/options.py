@@ -35,6 +35,9 @@ AsJson: TypeAlias = Annotated[
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress on stderr; errors still show.")
 ]
+RunId: TypeAlias = Annotated[
+    str, typer.Argument(metavar="RUN", help="Its id, or the beginning of its id.")
+]
 
 
 def example(*lines: str) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def _of_run(
         case RunStarted():
             return f"run {event.run_id} starts"
         case RunEnd():
-            return f"run ends: {event.state}"
+            return f"run {'waits' if event.state.waits else 'ends'}: {event.state}"
         case ApprovalRequired():
             return f"a person has to approve {', '.join(event.tools)}"
         case DecisionRequired():

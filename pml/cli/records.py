@@ -49,7 +49,7 @@ async def _runs(limit: int, state: RunState | None, data_dir: Path | None) -> "t
 
 def trace(
     run_id: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="The run; the latest if left out.")
+        str | None, typer.Argument(metavar="RUN", help="The run; the latest if left out.")
     ] = None,
     task: Annotated[
         str | None, typer.Option(metavar="CALL", help="Only the whole result of this call.")

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from pml.analysis.plan_text import plan_text
+from pml.cli.next_commands import render_waiting
 from pml.cli.render_diagnostics import render_diagnostics
 from pml.cli.render_found import NOTHING_GIVEN, Given, render_suggestions
 from pml.cli.table import duration, table
@@ -13,8 +14,10 @@ from pml.domain.capability import Capability
 from pml.domain.program import Severity
 from pml.domain.record import encode
 from pml.domain.response import ExecuteResponse, TaskSummary
+from pml.loop.answer import HELD
 
 MAX_TASKS = 30
+NOT_SENT = "held: not sent before somebody says so"
 IN_DOUBT = "in doubt: sent, and nobody knows whether they took effect"
 
 
@@ -35,11 +38,13 @@ def render_response(
         render_approvals(response, width=width),
         _plan(response),
         _suggestions(response, given, width),
-        _tasks("calls", [task for task in response.tasks if task not in response.in_doubt], width),
+        _tasks("calls", _called(response), width),
         _tasks(IN_DOUBT, response.in_doubt, width),
+        _held(response),
         "\n".join(f"warning: {warning}" for warning in response.warnings),
         _result(response),
         _learned(response, learned, width),
+        render_waiting(response, given, width=width),
         _next(response, given),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -101,6 +106,25 @@ def render_approvals(response: ExecuteResponse, *, width: int) -> str:
             "To allow one from now on, give it `approval_mode: auto` in permissions.yaml.",
         ]
     )
+
+
+def _called(response: ExecuteResponse) -> list[TaskSummary]:
+    apart = {task.task_id for task in (*response.in_doubt, *_held_calls(response))}
+    return [task for task in response.tasks if task.task_id not in apart]
+
+
+def _held_calls(response: ExecuteResponse) -> list[TaskSummary]:
+    """Of a run that waits: calls that its code has made and that were not sent."""
+    return [task for task in response.tasks if task.error == HELD]
+
+
+def _held(response: ExecuteResponse) -> str:
+    held = _held_calls(response)
+    if not held:
+        return ""
+    layer = response.pending_layer
+    title = NOT_SENT if layer is None else f"{NOT_SENT} (layer {layer + 1})"
+    return "\n".join([title, *(f"  {task.task_id}  {task.tool}" for task in held)])
 
 
 def _came_to(task: TaskSummary) -> str:

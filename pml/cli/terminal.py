@@ -4,6 +4,7 @@ Intents, descriptions, errors and what servers write come from others, and a ter
 control characters: none passes here but line ends and tabs.  JSON has them escaped already.
 """
 
+import asyncio
 import os
 import shutil
 import sys
@@ -39,3 +40,27 @@ def note(text: str) -> None:
         sys.stderr.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def asked_at_terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+async def ask_yes_no(question: str) -> bool | None:
+    """What the person at the terminal answers; None for anything but yes and no.
+
+    The event loop goes on meanwhile (a lease is kept), and Ctrl-C ends the wait.
+    """
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    loop, answered = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, answered.set)
+    try:
+        await answered.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
+    return _ANSWERS.get(sys.stdin.readline().strip().lower())
+
+
+_ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
