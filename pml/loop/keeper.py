@@ -14,10 +14,12 @@ from typing import Self
 
 import structlog
 
+from pml.domain.record import to_builtins
 from pml.domain.response import ExecuteError
 from pml.domain.run import Run, RunState
 from pml.errors import FencedError, PmlError, RunStateError, StoreError
 from pml.loop.bookkeeping import end_run
+from pml.loop.clean_up import clean_up
 from pml.loop.places import NoPlaceError
 from pml.loop.recover import recover, rescue
 from pml.loop.steering import Steering
@@ -27,6 +29,8 @@ from pml.runtime.ending import Ending
 
 EVERY_S = 1.0
 """Between two looks for orphans; each costs three small queries."""
+DAY_S = 86_400.0
+"""Between two times that a server deletes what is kept no longer; the first is at its start."""
 ATTEMPTS = 100
 """A run that was taken over so often does not go on by itself: it may be what kills processes."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
@@ -69,7 +73,10 @@ class Keeper:
         """
         await self._renew()
         ttl_s = self._engine.limits.lease_ttl_s
-        for work, every_s in ((self._renew, ttl_s / 3), (self.tend, EVERY_S)):
+        works = [(self._renew, ttl_s / 3), (self.tend, EVERY_S)]
+        if self._resumes:
+            works.append((self._clean_up, DAY_S))
+        for work, every_s in works:
             self._tasks.add(asyncio.create_task(_each(work, every_s)))
         return self
 
@@ -116,6 +123,12 @@ class Keeper:
     async def _renew(self) -> None:
         engine = self._engine
         await engine.store.leases.renew(engine.owner, ttl_s=engine.limits.lease_ttl_s)
+
+    async def _clean_up(self) -> None:
+        """Delete what is kept no longer (ST-7)."""
+        engine = self._engine
+        gone = await clean_up(engine.store, engine.limits, now_ms=engine.entropy.now_ms())
+        _log.info("cleaned_up", **to_builtins(gone))
 
     async def _compare(self) -> None:
         """Make this process and the store agree on what it runs.
@@ -190,7 +203,13 @@ class Keeper:
 
 
 async def _each(work: Callable[[], Awaitable[None]], every_s: float) -> None:
-    """Do ``work`` again and again; a lost database is waited for."""
+    """Do ``work`` again and again; a lost database is waited for.
+
+    A driver may lose the one cancellation that it is sent (`asyncio.wait_for` of Python 3.11
+    does where the answer comes at the same moment), so each round asks whether there was one.
+    """
+    task = asyncio.current_task()
+    assert task is not None
     while True:
         try:
             await work()
@@ -198,4 +217,6 @@ async def _each(work: Callable[[], Awaitable[None]], every_s: float) -> None:
             _log.warning("runs_not_tended", reason=str(exc))
         except Exception:  # noqa: BLE001  # a round that failed must not be the last
             _log.exception("runs_not_tended")
+        if task.cancelling():
+            raise asyncio.CancelledError
         await asyncio.sleep(every_s)
