@@ -15,15 +15,17 @@ from mcp_types import Tool
 from pml.domain.dag import ExplicitDag, read_dag
 from pml.domain.discovery import DiscoverRequest
 from pml.domain.nearest import did_you_mean
+from pml.domain.record import RecordT
 from pml.domain.response import DEFAULT_TIMEOUT_MS, ExecuteRequest
 from pml.domain.sanitising import redact
+from pml.domain.steering import AbortRequest, ApprovalAnswer, ContinueRequest, ReplanRequest
 from pml.domain.task_result import TaskResultRequest
 from pml.errors import RequestError
 
 Json: TypeAlias = Any
 """Dicts, lists and scalars."""
 
-NOT_YET = frozenset({"per_layer_validation", "explorePath", "confirm"})
+NOT_YET = frozenset({"explorePath", "confirm"})
 """Fields that PML's documents name and this version does not have."""
 _SHOWN_CHARS = 60
 _FENCE = "```"
@@ -80,7 +82,7 @@ class ArgumentChecker:
     def _schema_at(self, path: tuple[str, ...]) -> dict[str, Any]:
         schema = self._schema
         for name in path:
-            schema = schema["properties"][name]
+            schema = schema["items"] if "items" in schema else schema["properties"][name]
         return schema
 
 
@@ -103,6 +105,7 @@ def execute_request(arguments: Mapping[str, Json]) -> ExecuteRequest:
         timeout_ms=int(options.get("timeout", DEFAULT_TIMEOUT_MS)),
         dry_run=options.get("dryRun", False),
         dry_run_mocks=options.get("dryRunMocks", {}),
+        per_layer_validation=options.get("per_layer_validation", False),
     )
 
 
@@ -125,6 +128,49 @@ def _code(text: str) -> str | None:
         problem = f"code: expected TypeScript without Markdown fences, got {_shown(text)}"
         raise InvalidArgumentsError((problem,))
     return text if code else None
+
+
+def continue_request(arguments: Mapping[str, Json]) -> ContinueRequest:
+    """The request of checked arguments of `pml_continue`."""
+    return _record(arguments, ContinueRequest)
+
+
+def abort_request(arguments: Mapping[str, Json]) -> AbortRequest:
+    """The request of checked arguments of `pml_abort`."""
+    return _record(arguments, AbortRequest)
+
+
+def replan_request(arguments: Mapping[str, Json]) -> ReplanRequest:
+    """The request of checked arguments of `pml_replan`."""
+    options = arguments.get("options", {})
+    plain = {n: v for n, v in arguments.items() if n not in ("options", "code")}
+    request = _record(plain, ReplanRequest)
+    return msgspec.structs.replace(
+        request,
+        code=_code(arguments.get("code", "")),
+        args=options.get("args", {}),
+        timeout_ms=int(options.get("timeout", DEFAULT_TIMEOUT_MS)),
+        per_layer_validation=options.get("per_layer_validation"),
+    )
+
+
+def approval_answer(arguments: Mapping[str, Json]) -> ApprovalAnswer:
+    """The request of checked arguments of `pml_approval_response`."""
+    return _record(arguments, ApprovalAnswer)
+
+
+def _record(arguments: Mapping[str, Json], kind: type[RecordT]) -> RecordT:
+    """Arguments as a record, which may say more of what is inside than the schema.
+
+    Raises:
+        InvalidArgumentsError: says where, and what was expected.
+    """
+    try:
+        return msgspec.convert(arguments, kind)
+    except msgspec.ValidationError as exc:
+        what, _, where = str(exc).partition(" - at `$.")
+        field = where.removesuffix("`") or "arguments"
+        raise InvalidArgumentsError((f"{field}: {what[:1].lower()}{what[1:]}",)) from exc
 
 
 def discover_request(arguments: Mapping[str, Json]) -> DiscoverRequest:
@@ -160,6 +206,7 @@ def _expected(schema: Mapping[str, Any]) -> str:
         "number": "a number",
         "object": "an object",
         "boolean": "true or false",
+        "array": "a list",
     }
     what: str = schema.get("title") or kinds[schema["type"]]
     low, high = schema.get("minimum"), schema.get("maximum")

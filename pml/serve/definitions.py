@@ -12,8 +12,20 @@ from mcp_types import Tool, ToolAnnotations
 
 from pml.domain.discovery import DiscoverRequest
 from pml.domain.limits import Limits
-from pml.domain.response import DEFAULT_TIMEOUT_MS, STATUS
 from pml.domain.task_result import TaskResultRequest
+from pml.serve.schemas import (
+    COUNT,
+    NUMBER,
+    OBJECT,
+    OBJECTS,
+    RUN_ANSWER,
+    STRINGS,
+    TEXT,
+    closed,
+    opened,
+    timeout,
+)
+from pml.serve.steering_tools import steering_tools
 
 DISCOVER: Final = "pml_discover"
 EXECUTE: Final = "pml_execute"
@@ -32,34 +44,10 @@ INSTRUCTIONS: Final = (
     f"Use {GET_TASK_RESULT} where a preview of a result is not enough."
 )
 
-_ANY: dict[str, Any] = {}
-_TEXT: dict[str, Any] = {"type": "string"}
-_NUMBER: dict[str, Any] = {"type": "number"}
-_COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
-_STRINGS: dict[str, Any] = {"type": "array", "items": _TEXT}
-_OBJECT: dict[str, Any] = {"type": "object"}
-_OBJECTS: dict[str, Any] = {"type": "array", "items": _OBJECT}
-
 
 def tool_definitions(limits: Limits) -> tuple[Tool, ...]:
     """The default tools, with the limits of this installation in their schemas."""
-    return (_discover(limits), _execute(limits), _get_task_result())
-
-
-def _closed(properties: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Schema of an object with these properties and no others."""
-    schema: dict[str, Any] = {
-        "type": "object",
-        **more,
-        "properties": properties,
-        "additionalProperties": False,
-    }
-    return schema | {"required": list(required)} if required else schema
-
-
-def _open(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    """Schema of an answer: later versions may say more."""
-    return {"type": "object", "properties": properties, "required": list(required)}
+    return (_discover(limits), _execute(limits), _get_task_result(), *steering_tools(limits))
 
 
 def _intent(limits: Limits, description: str) -> dict[str, Any]:
@@ -75,8 +63,8 @@ def _intent(limits: Limits, description: str) -> dict[str, Any]:
 def _discover(limits: Limits) -> Tool:
     defaults = DiscoverRequest(intent="x")
     properties = {
-        "intent": _intent(limits, "What you want done, in a sentence, or the name of a tool."),
-        "filter": _closed(
+        "intent": _intent(limits, "Or the name of a tool."),
+        "filter": closed(
             {
                 "type": {"enum": ["tool", "capability", "all"], "default": defaults.filter.type},
                 "minScore": {"type": "number", "minimum": 0, "maximum": 1},
@@ -87,47 +75,47 @@ def _discover(limits: Limits) -> Tool:
         "detail": {
             "enum": ["full", "brief", "types"],
             "default": defaults.detail,
-            "description": "brief: no JSON Schemas, code shortened; types: TypeScript instead.",
+            "description": "brief: no JSON Schemas, code shortened; types: TypeScript.",
         },
     }
     return Tool(
         name=DISCOVER,
         title="Find tools and capabilities",
         description=(
-            "Find what can do a task: one ranking of the tools of all connected servers and of "
-            "learned capabilities (procedures that worked before), each with a TypeScript "
-            f"signature, score, schemas or code. Call it before {EXECUTE} when you do not know "
-            "the exact tool. Nothing is run."
+            "Find what can do a task: one ranking of the tools of all servers and of learned "
+            "capabilities (procedures that worked before), each with a TypeScript signature, "
+            f"schemas or code. Call it before {EXECUTE} unless you know the exact tool. Nothing "
+            "is run."
         ),
-        input_schema=_closed(properties, "intent"),
-        output_schema=_open(
+        input_schema=closed(properties, "intent"),
+        output_schema=opened(
             "results",
             "total",
             results={
                 "type": "array",
-                "items": _open(
+                "items": opened(
                     "type",
                     "id",
                     "name",
                     "score",
                     "signature",
                     type={"enum": ["tool", "capability"]},
-                    id=_TEXT,
-                    name=_TEXT,
-                    score=_NUMBER,
-                    description=_TEXT,
-                    signature=_TEXT,
-                    declaration=_TEXT,
-                    reasons=_STRINGS,
-                    toolSchemas=_OBJECT,
-                    source=_OBJECT,
-                    parameters=_OBJECTS,
-                    track=_OBJECT,
+                    id=TEXT,
+                    name=TEXT,
+                    score=NUMBER,
+                    description=TEXT,
+                    signature=TEXT,
+                    declaration=TEXT,
+                    reasons=STRINGS,
+                    toolSchemas=OBJECT,
+                    source=OBJECT,
+                    parameters=OBJECTS,
+                    track=OBJECT,
                 ),
             },
-            total=_COUNT,
-            nextOffset=_COUNT,
-            notes=_STRINGS,
+            total=COUNT,
+            nextOffset=COUNT,
+            notes=STRINGS,
         ),
         annotations=ToolAnnotations(
             read_only_hint=True, idempotent_hint=True, open_world_hint=False
@@ -138,27 +126,17 @@ def _discover(limits: Limits) -> Tool:
 def _execute(limits: Limits) -> Tool:
     args = {
         "type": "object",
-        "description": "Values that the code reads as `args.name`, or parameters of a capability.",
-    }
-    timeout = {
-        "type": "integer",
-        "title": "a number of milliseconds",
-        "minimum": 1,
-        "maximum": limits.max_timeout_ms,
-        "default": DEFAULT_TIMEOUT_MS,
+        "description": "What code reads as `args.name`, or parameters of a capability.",
     }
     properties = {
-        "intent": _intent(
-            limits, "What the code is for, in a sentence; it is found again under these words."
-        ),
+        "intent": _intent(limits, "What the code is for; it is found again under these words."),
         "code": {
             "type": "string",
             "description": (
                 "Plain TypeScript, without Markdown fences: the body of an async function. Call "
                 "tools with `await mcp.server.tool({...})`, capabilities with `await "
-                "capabilities.name({...})`, and `return` what you want to see: without return the "
-                "result is null, and console.log is not returned. No imports, files or network but "
-                "through tools."
+                "capabilities.name({...})`, and `return` what you want to see: console.log is not "
+                "returned. No imports, files or network but through tools."
             ),
         },
         "dag": {
@@ -168,46 +146,34 @@ def _execute(limits: Limits) -> Tool:
                 '"depends_on": [id]}]}; "$OUTPUT[id].path" in arguments is what a task returned.'
             ),
         },
-        "options": _closed({"timeout": timeout, "args": args, **_DRY_RUN}),
-        "context": {"type": "object", "description": "The same as options.args."},
+        "options": closed(
+            {
+                "timeout": timeout(limits),
+                "args": args,
+                "per_layer_validation": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "Pause after each layer (status layer_complete).",
+                },
+                **_DRY_RUN,
+            }
+        ),
+        "context": {"type": "object", "description": "As options.args."},
     }
     return Tool(
         name=EXECUTE,
         title="Run a program or a known capability",
         description=(
-            "Run a TypeScript program that calls tools, in a sandbox, and return its result with "
-            "one entry per call. What succeeds is kept as a capability that can be run again with "
-            "other arguments. Without code, the intent alone runs the capability that clearly "
-            "matches, with args bound to its parameters; otherwise you get suggestions and "
-            "nothing runs. A capability's exact name as the intent means that one for sure. "
-            f"Of a result above {limits.answer_bytes:,} bytes of JSON you get resultPreview and "
-            f"resultChars instead: read it with {GET_TASK_RESULT}. status approval_required means "
-            "that a person has to allow a tool first, plan says what would run; in_doubt means "
-            "that a write may or may not have happened: check before you repeat it."
+            "Run a TypeScript program that calls tools, and return its result with one entry per "
+            "call. What succeeds is kept as a capability. Without code, the intent alone runs the "
+            "capability that clearly matches, with args bound to its parameters, or suggests; a "
+            "capability's exact name as the intent means that one for sure. Of a result above "
+            f"{limits.answer_bytes:,} bytes you get resultPreview: read it with {GET_TASK_RESULT}. "
+            "Where a run waits (approval_required, layer_complete, in_doubt), the answer says for "
+            "what; in_doubt: a write may or may not have happened, do not repeat it."
         ),
-        input_schema=_closed(properties, "intent"),
-        output_schema=_open(
-            "status",
-            status={"type": "string", "pattern": STATUS},
-            workflowId=_TEXT,
-            result=_ANY,
-            resultPreview=_TEXT,
-            resultChars=_COUNT,
-            capabilityId=_TEXT,
-            traceId=_TEXT,
-            mode={"enum": ["direct", "speculation"]},
-            executionTimeMs=_NUMBER,
-            tasks=_OBJECTS,
-            tool_failures=_OBJECTS,
-            inDoubt=_OBJECTS,
-            approvals=_OBJECTS,
-            plan=_OBJECT,
-            suggestions=_OBJECT,
-            diagnostics=_OBJECTS,
-            warnings=_STRINGS,
-            error=_open("code", "message", code=_TEXT, message=_TEXT),
-            dag=_OBJECT,
-        ),
+        input_schema=closed(properties, "intent"),
+        output_schema=RUN_ANSWER,
         annotations=ToolAnnotations(
             read_only_hint=False,
             destructive_hint=True,
@@ -233,48 +199,39 @@ _DRY_RUN: dict[str, Any] = {
 def _get_task_result() -> Tool:
     defaults = TaskResultRequest(workflow_id="x", task_id="x")
     properties = {
-        "workflow_id": {**_TEXT, "description": f"workflowId of the answer of {EXECUTE}."},
-        "task_id": {
-            **_TEXT,
-            "description": "taskId of one of its tasks (`n3`), or `result` for the whole result.",
-        },
-        "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "In characters."},
+        "workflow_id": TEXT,
+        "task_id": {**TEXT, "description": "`n3`, or `result` for the whole result."},
+        "offset": {"type": "integer", "minimum": 0, "default": 0},
         "limit": {
             "type": "integer",
             "minimum": 1,
             "maximum": 100_000,
             "default": defaults.limit,
-            "description": "In characters.",
         },
-        "format": {
-            "enum": ["raw", "pretty"],
-            "default": defaults.format,
-            "description": "pretty indents the JSON.",
-        },
+        "format": {"enum": ["raw", "pretty"], "default": defaults.format},
     }
     return Tool(
         name=GET_TASK_RESULT,
         title="Read a whole result",
         description=(
-            "Read the whole result of one call of a run, page by page; answers of "
-            f"{EXECUTE} hold only the first characters of each, and of a large result of the "
-            "program. Results expire after about an hour."
+            "Read the whole result of one call of a run, or of the program, by pages of "
+            "characters; answers hold only the first ones. Results expire after about an hour."
         ),
-        input_schema=_closed(properties, "workflow_id", "task_id"),
-        output_schema=_open(
+        input_schema=closed(properties, "workflow_id", "task_id"),
+        output_schema=opened(
             "workflowId",
             "taskId",
             "text",
             "offset",
             "totalChars",
             "expiresAtMs",
-            workflowId=_TEXT,
-            taskId=_TEXT,
-            text=_TEXT,
-            offset=_COUNT,
-            totalChars=_COUNT,
-            nextOffset=_COUNT,
-            expiresAtMs=_COUNT,
+            workflowId=TEXT,
+            taskId=TEXT,
+            text=TEXT,
+            offset=COUNT,
+            totalChars=COUNT,
+            nextOffset=COUNT,
+            expiresAtMs=COUNT,
         ),
         annotations=ToolAnnotations(
             read_only_hint=True, idempotent_hint=True, open_world_hint=False

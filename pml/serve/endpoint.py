@@ -1,46 +1,46 @@
-"""The MCP server that agents speak to: thin, over what answers requests (MCP-1, -2, -3, -6).
+"""The MCP server that agents speak to: thin, over what answers requests (MCP-1, -2, -3, -6)."""
 
-One tool call is one asyncio task of its own.  Transports cancel by anyio's rules, again and
-again at every wait, which would interrupt the closing of a run; the task is cancelled once
-instead, and waited for.
-"""
-
-import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
-import anyio
 import msgspec
 import structlog
 from mcp.server import Server
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
-    CallToolResult,
     ListToolsResult,
     PaginatedRequestParams,
 )
 
-from pml.domain.events import Event
+from pml.domain.approval import Principal, Role
 from pml.domain.limits import Limits
 from pml.domain.nearest import did_you_mean
-from pml.domain.response import ExecuteRequest
+from pml.domain.response import ExecuteRequest, ExecuteResponse
 from pml.domain.sanitising import redact_text
-from pml.errors import NotFoundError, PmlError, RequestError
+from pml.errors import (
+    ApprovalStateError,
+    NotAllowedError,
+    NotFoundError,
+    PmlError,
+    RequestError,
+)
+from pml.serve.access import must_be, principal_of
 from pml.serve.arguments import (
     ArgumentChecker,
     InvalidArgumentsError,
     Json,
     discover_request,
-    execute_request,
     task_result_request,
 )
+from pml.serve.attendance import Attendance, attendance_of
 from pml.serve.definitions import (
     DISCOVER,
     EXECUTE,
@@ -48,20 +48,29 @@ from pml.serve.definitions import (
     tool_definitions,
 )
 from pml.serve.deprecated import DeprecatedTool, deprecated_tools
-from pml.serve.ports import Bench
+from pml.serve.ports import Bench, Emit
 from pml.serve.progress import progress_of
-from pml.serve.results import Answer, discovered, executed, read
+from pml.serve.results import Answer, discovered, read
+from pml.serve.runs import Result, RunCall, Work, work_of
+from pml.serve.steering_tools import STEERING
+from pml.serve.tracked import CancelledWorkError, ShuttingDownError, Tracked
 
 BODY = "pml.body"
 """Key of an HTTP scope: the whole body of the request (`pml.serve.guard`)."""
 GONE = "pml.gone"
 """Key of an HTTP scope: an `asyncio.Event`, set when the client has left (`pml.serve.guard`)."""
+_SEALED = "mcp request state"
+"""What the key of the seal is derived from, besides the store's own key."""
 _LISTING_FRESH_MS = 3_600_000
 """The default tools do not change while a server runs."""
 
-Answers = Coroutine[Any, Any, Answer]
+Answered = TypeVar("Answered")
 _Context = ServerRequestContext[Any, Any]
 _log = structlog.get_logger(__name__)
+
+
+def _name_of_caller(ctx: _Context) -> str:
+    return principal_of(ctx.request.scope if ctx.request else None, ctx.session).name
 
 
 class Endpoint:
@@ -80,8 +89,7 @@ class Endpoint:
         self._checkers = {
             tool.name: ArgumentChecker(tool) for tool in (*tool_definitions(limits), *of_before)
         }
-        self._under_way: set[asyncio.Task[Answer]] = set()
-        self._closed = False
+        self.tracked = Tracked()
         self.server: Server[Any] = Server(
             "pml",
             version=version("pml"),
@@ -92,32 +100,34 @@ class Endpoint:
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
         )
+        # Sealed by the store's key: a question outlives a restart, and any replica reads it.
+        seal = RequestStateSecurity(
+            keys=[bench.store.hmac(_SEALED)],
+            ttl=limits.waiting_ttl_s,
+            bind_principal=_name_of_caller,
+        )
+        self.server.middleware.append(RequestStateBoundary(seal, default_audience="pml"))
 
     async def close(self) -> None:
         """Cancel what runs, wait until it is closed, and take no more calls."""
-        self._closed = True
-        under_way = set(self._under_way)
-        for task in under_way:
-            task.cancel()
-        if under_way:
-            await asyncio.wait(under_way)
+        await self.tracked.close()
 
     async def _list_tools(
         self, _ctx: _Context, _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         return ListToolsResult(tools=list(self._tools))
 
-    async def _call_tool(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
+    async def _call_tool(self, ctx: _Context, params: CallToolRequestParams) -> Result:
         arguments = params.arguments or {}
-        if params.name == EXECUTE:
-            answer = await self._with_errors(EXECUTE, arguments, partial(self._execute, ctx))
+        work: Callable[[dict[str, Json]], Coroutine[Any, Any, Result]]
+        if params.name == EXECUTE or params.name in STEERING:
+            work = partial(self._run, ctx, params)
         elif old := self._deprecated.get(params.name):
             _log.warning("deprecated_tool", tool=params.name, instead=old.instead)
-            work = partial(self._as_before, ctx, old)
-            answer = await self._with_errors(params.name, arguments, work)
+            work = partial(self._as_before, ctx, params, old)
         else:
-            answer = await self.answer(params.name, arguments)
-        return answer.to_sdk()
+            return (await self.answer(params.name, arguments)).to_sdk()
+        return await self._with_errors(params.name, arguments, work)
 
     async def answer(self, name: str, arguments: dict[str, Json]) -> Answer:
         """Answer one of the `QUICK` tools.
@@ -133,8 +143,11 @@ class Endpoint:
         return await self._with_errors(name, arguments, work)
 
     async def _with_errors(
-        self, name: str, arguments: dict[str, Json], work: Callable[[dict[str, Json]], Answers]
-    ) -> Answer:
+        self,
+        name: str,
+        arguments: dict[str, Json],
+        work: Callable[[dict[str, Json]], Coroutine[Any, Any, Answered]],
+    ) -> Answered:
         """Check the arguments and do the work; every failure is an `MCPError` in our words."""
         try:
             self._checkers[name].check(arguments)
@@ -142,7 +155,7 @@ class Endpoint:
         except InvalidArgumentsError as exc:
             problems = [redact_text(problem) for problem in exc.problems]
             raise MCPError(INVALID_PARAMS, redact_text(str(exc)), {"problems": problems}) from exc
-        except (NotFoundError, RequestError) as exc:
+        except (NotFoundError, RequestError, NotAllowedError, ApprovalStateError) as exc:
             raise MCPError(INVALID_PARAMS, redact_text(str(exc))) from exc
         except PmlError as exc:
             _log.warning("request_failed", tool=name, exc_info=exc)
@@ -170,53 +183,54 @@ class Endpoint:
             )
             raise RequestError(message) from exc
 
-    async def _execute(self, ctx: _Context, arguments: dict[str, Json]) -> Answer:
-        return await self._run(ctx, execute_request(arguments))
-
     async def _as_before(
-        self, ctx: _Context, old: DeprecatedTool, arguments: dict[str, Json]
-    ) -> Answer:
+        self,
+        ctx: _Context,
+        params: CallToolRequestParams,
+        old: DeprecatedTool,
+        arguments: dict[str, Json],
+    ) -> Result:
         """Answer a deprecated tool on the path of what replaces it."""
         request = old.request(arguments)
-        if isinstance(request, ExecuteRequest):
-            return await self._run(ctx, request, old.note)
-        found = await self._bench.discover(request)
-        return discovered(msgspec.structs.replace(found, notes=(*found.notes, old.note)))
+        if not isinstance(request, ExecuteRequest):
+            found = await self._bench.discover(request)
+            found = msgspec.structs.replace(found, notes=(*found.notes, old.note))
+            return discovered(found).to_sdk()
 
-    async def _run(self, ctx: _Context, request: ExecuteRequest, *notes: str) -> Answer:
-        """See a program through, with progress where the client wants it."""
-
-        async def work(emit: Callable[[Event], None] | None = None) -> Answer:
+        async def work(by: Principal, emit: Emit | None) -> ExecuteResponse:  # noqa: ARG001
             response = await self._bench.act.execute(request, emit=emit)
-            response = msgspec.structs.replace(response, warnings=(*response.warnings, *notes))
-            return executed(response, self._limits)
+            warnings = (*response.warnings, old.note)
+            return msgspec.structs.replace(response, warnings=warnings)
 
-        gone: asyncio.Event | None = ctx.request.scope.get(GONE) if ctx.request else None
+        return await self._see_run_through(ctx, params, work)
+
+    async def _run(
+        self, ctx: _Context, params: CallToolRequestParams, arguments: dict[str, Json]
+    ) -> Result:
+        work = work_of(self._bench, params.name, arguments)
+        return await self._see_run_through(ctx, params, work)
+
+    async def _see_run_through(
+        self, ctx: _Context, params: CallToolRequestParams, work: Work
+    ) -> Result:
+        """With progress where the client wants it."""
+        scope = ctx.request.scope if ctx.request else None
+        by = principal_of(scope, ctx.session)
+        must_be(Role.AGENT, by, f"call {params.name}")
+        call = RunCall(self._bench, self._limits, by, ctx.session, ctx.request_id)
+        client = attendance_of(scope)
         if ctx.meta is None or "progress_token" not in ctx.meta:
-            return await self._see_through(work(), gone)
+            return await self._see_through(call.result(params, work, None), client)
         async with progress_of(ctx.session) as emit:
-            return await self._see_through(work(emit), gone)
+            return await self._see_through(call.result(params, work, emit), client)
 
     async def _see_through(
-        self, work: Coroutine[Any, Any, Answer], gone: asyncio.Event | None
-    ) -> Answer:
-        """Do ``work`` to its end, or cancel it with its request, with its client or on `close`."""
-        if self._closed:
-            work.close()
-            raise MCPError(INTERNAL_ERROR, "PML is shutting down: try again when it is back")
-        task = asyncio.create_task(work)
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-        left = None if gone is None else asyncio.create_task(gone.wait())
+        self, work: Coroutine[Any, Any, Result], client: Attendance | None
+    ) -> Result:
         try:
-            await asyncio.wait({task, left} if left else {task}, return_when="FIRST_COMPLETED")
-        finally:
-            if left is not None:
-                left.cancel()
-            if not task.done():
-                task.cancel()
-                with anyio.CancelScope(shield=True):
-                    await asyncio.wait({task})
-        if task.cancelled():
-            raise MCPError(INTERNAL_ERROR, "the run was cancelled")
-        return task.result()
+            return await self.tracked.see_through(work, client)
+        except ShuttingDownError as exc:
+            message = "PML is shutting down: try again when it is back"
+            raise MCPError(INTERNAL_ERROR, message) from exc
+        except CancelledWorkError as exc:
+            raise MCPError(INTERNAL_ERROR, "the run was cancelled") from exc

@@ -16,17 +16,19 @@ from typing import Any
 import uvicorn
 from litestar import Litestar, asgi, get
 from litestar.types import Receive, Scope, Send
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from pml.domain.limits import Limits
 from pml.errors import ConfigError
 from pml.runtime.upstream.status import ServerStatus
+from pml.serve.attendance import RESUME_S
 from pml.serve.compose import Settings, workbench
 from pml.serve.endpoint import Endpoint
 from pml.serve.guard import BODY_S, Allowed, Guard
 from pml.serve.heads import BoundedHeads
+from pml.serve.mcp_mount import McpMount
 from pml.serve.quick import QuickCalls
 from pml.serve.ready import for_serving, get_ready
+from pml.serve.resumption import ResumableSessions
 from pml.serve.signals import stop_signal
 
 MAX_SESSIONS = 1_000
@@ -47,7 +49,7 @@ class HttpApp:
 
     endpoint: Endpoint
     guard: Guard
-    sessions: StreamableHTTPSessionManager
+    sessions: ResumableSessions
 
     async def stop(self) -> None:
         """Cancel runs, wait until they are closed, end all answers."""
@@ -62,21 +64,20 @@ def http_app(
     limits: Limits,
     servers: Callable[[], tuple[ServerStatus, ...]],
     body_s: float = BODY_S,
+    resume_s: float = RESUME_S,
 ) -> HttpApp:
     """What an HTTP server serves; `HttpApp.sessions` has to be running."""
-    size = limits.request_bytes
-    sessions = StreamableHTTPSessionManager(
+    sessions = ResumableSessions(
         endpoint.server,
-        max_request_body_size=size,
+        max_request_body_size=limits.request_bytes,
         max_sessions=MAX_SESSIONS,
         session_idle_timeout=SESSION_S,
     )
-    quick = QuickCalls(endpoint)
+    mount = McpMount(QuickCalls(endpoint), sessions, sessions_kept=MAX_SESSIONS, resume_s=resume_s)
 
     @asgi("/mcp", is_mount=True, copy_scope=True)
     async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
-        if not await quick.answered(scope, send):
-            await sessions.handle_request(scope, receive, send)  # type: ignore[arg-type]
+        await mount(scope, receive, send)
 
     @get("/health", sync_to_thread=False)
     def health() -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Answers of the loop as results of a tool call.
 
 The structured content is the record's JSON; the text is what a model reads where its client
-shows only text: the same JSON, for a discovery a list that can be read at a glance, and where
-approval is required the plan as a person reads it (HIL-2).
+shows only text: the same JSON, for a discovery a list that can be read at a glance, and of a
+run that waits what can be answered, with the plan as a person reads it (HIL-2).
 """
 
 import json
@@ -19,13 +19,12 @@ from pml.analysis.plan_text import plan_text
 from pml.domain.discovery import Discovered, DiscoverResponse
 from pml.domain.limits import Limits
 from pml.domain.outward import outward
-from pml.domain.plan import Plan
 from pml.domain.record import Record, encode, to_builtins
 from pml.domain.response import ExecuteResponse
 from pml.domain.sanitising import redact
 from pml.domain.task_result import TaskResultPage
-from pml.domain.visible import visible
 from pml.serve.definitions import GET_TASK_RESULT
+from pml.serve.waiting import how_it_waits, waits
 
 ANSWERED = frozenset({"success", "approval_required", "layer_complete", "suggestions"})
 """The states of an answer that are no errors."""
@@ -52,23 +51,25 @@ class Answer:
 
 def executed(response: ExecuteResponse, limits: Limits) -> Answer:
     """The answer of `pml_execute`; a run that ended badly is an error result."""
-    response = _listing(_fitting(outward(response), limits), limits)
-    text = encode(response).decode() if response.plan is None else _asked(response, response.plan)
-    return Answer(response, text, is_error=response.status not in ANSWERED)
+    response = _listing(fitting(response, limits), limits)
+    return Answer(response, _text(response), is_error=response.status not in ANSWERED)
 
 
-def _asked(response: ExecuteResponse, plan: Plan) -> str:
-    """What a person is asked, in words: the structured content has the plan as a record."""
-    reason = "" if response.error is None else visible(response.error.message)
-    head = f"{response.status}: {reason} (workflowId {response.workflow_id})"
-    return f"{head}\n\n{plan_text(plan)}"
+def _text(response: ExecuteResponse) -> str:
+    """The JSON; of a run that waits, what can be answered, and what a person is asked."""
+    if not waits(response):
+        return encode(response).decode()
+    plan = response.plan
+    rest = encode(response).decode() if plan is None else plan_text(plan)
+    return f"{how_it_waits(response)}\n\n{rest}"
 
 
-def _fitting(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:
-    """The response with the beginning of its result, if the whole is too large for a model.
+def fitting(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:
+    """The response without secrets, with the beginning of its result if that is too large.
 
     A plan that is too large is left out: half a plan is nothing to decide by.
     """
+    response = outward(response)
     if response.plan is not None and len(encode(response.plan)) > limits.answer_bytes:
         warning = (
             "the plan is too large for this answer: `pml analyse FILE --plan` shows it, or split "

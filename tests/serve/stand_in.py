@@ -8,16 +8,22 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from pml.domain.approval import Principal, Role
 from pml.domain.discovery import Discovered, DiscoverRequest, DiscoverResponse, Found, ToolSchemas
 from pml.domain.events import Event, TaskEnd, TaskStart
 from pml.domain.limits import Limits
-from pml.domain.response import ExecuteRequest, ExecuteResponse
+from pml.domain.permissions import Permission
+from pml.domain.plan import Plan, PlannedArgument, PlannedCall, PlannedProgram
+from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse
+from pml.domain.steering import AbortRequest, ApprovalAnswer, ContinueRequest, ReplanRequest
 from pml.domain.task_result import TaskResultPage, TaskResultRequest
-from pml.errors import NotFoundError, RequestError, StoreError
+from pml.errors import NotAllowedError, NotFoundError, RequestError, StoreError
 from pml.serve.endpoint import Endpoint
 from pml.serve.guard import BODY_S, Allowed
 from pml.serve.heads import BoundedHeads
 from pml.serve.http import MAX_CONNECTIONS, HttpApp, http_app, listening
+from pml.store.memory.store import memory_store
+from pml.store.ports import Store
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
@@ -62,8 +68,88 @@ class HeldRuns:
                 run_id="r", at_ms=2, task_id="n1", tool="fs:read", success=True, duration_ms=12.0
             )
         )
+        if request.code == "ask":
+            return WAITING
         status = "error" if request.code == "fail" else "success"
         return ExecuteResponse(status=status, workflow_id="r", result=request.args)
+
+
+PLAN = Plan(
+    program=PlannedProgram(
+        source_hash="0f" * 32,
+        calls=(
+            PlannedCall(
+                id="n1",
+                tool="fs:write",
+                arguments={"path": PlannedArgument(value="a.txt")},
+                line=1,
+            ),
+        ),
+    ),
+    tools=(Permission(tool="fs:write"),),
+)
+WAITING = ExecuteResponse(
+    status="approval_required",
+    workflow_id="w",
+    approval_id="a",
+    approvals=(Permission(tool="fs:write"),),
+    plan=PLAN,
+    expires_at_ms=1_800_000_000_000,
+    error=ExecuteError(code="approval_required", message="fs:write needs approval"),
+)
+
+
+@dataclass
+class Steered:
+    """One run, ``w``, that waits for an answer; what was said of it is kept."""
+
+    said: list[tuple[object, Principal]] = field(default_factory=list)
+    standing: ExecuteResponse = WAITING
+    failure: Exception | None = None
+
+    async def go_on(
+        self,
+        request: ContinueRequest,
+        *,
+        by: Principal,
+        emit: Callable[[Event], None] | None = None,
+    ) -> ExecuteResponse:
+        return self._hear(request, by)
+
+    async def abort(self, request: AbortRequest, *, by: Principal) -> ExecuteResponse:
+        self.standing = ExecuteResponse(status="aborted", workflow_id="w")
+        return self._hear(request, by)
+
+    async def replan(
+        self, request: ReplanRequest, *, by: Principal, emit: Callable[[Event], None] | None = None
+    ) -> ExecuteResponse:
+        return self._hear(request, by)
+
+    async def answer(
+        self,
+        request: ApprovalAnswer,
+        *,
+        by: Principal,
+        emit: Callable[[Event], None] | None = None,
+    ) -> ExecuteResponse:
+        if not by.role.may(Role.APPROVER):
+            message = f"{by.name} is {by.role}, and to answer takes the role approver"
+            raise NotAllowedError(message)
+        status = "success" if request.approved else "aborted"
+        self.standing = ExecuteResponse(status=status, workflow_id="w")
+        return self._hear(request, by)
+
+    async def status(self, run_id: str) -> ExecuteResponse:
+        return self.standing
+
+    async def root_of(self, run_id: str) -> str:
+        return run_id
+
+    def _hear(self, request: object, by: Principal) -> ExecuteResponse:
+        self.said.append((request, by))
+        if self.failure is not None:
+            raise self.failure
+        return self.standing
 
 
 @dataclass
@@ -71,6 +157,8 @@ class StandIn:
     """Answers without a loop."""
 
     act: HeldRuns = field(default_factory=HeldRuns)
+    steering: Steered = field(default_factory=Steered)
+    store: Store = field(default_factory=memory_store)
 
     async def discover(self, request: DiscoverRequest, /) -> DiscoverResponse:
         if request.intent == "lost":
@@ -115,6 +203,7 @@ async def served(
     connections: int = MAX_CONNECTIONS,
     *,
     deprecated: bool = False,
+    resume_s: float = 0.05,
 ) -> AsyncIterator[Served]:
     """A stand-in behind the real HTTP app on a real socket."""
     bench, limits = StandIn(), limits or Limits()
@@ -126,6 +215,7 @@ async def served(
             limits=limits,
             servers=lambda: (),
             body_s=body_s,
+            resume_s=resume_s,
         )
         async with listening(app, listener, heads=heads, connections=connections):
             yield Served(bench, app, port)
