@@ -25,7 +25,7 @@ from pml.serve.schemas import (
     opened,
     timeout,
 )
-from pml.serve.steering_tools import steering_tools
+from pml.serve.steering_tools import ABORT, APPROVAL_RESPONSE, CONTINUE, REPLAN, steering_tools
 
 DISCOVER: Final = "pml_discover"
 EXECUTE: Final = "pml_execute"
@@ -41,7 +41,9 @@ INSTRUCTIONS: Final = (
     "(`await mcp.server.tool({...})`, loops, branches and Promise.all included) instead of one "
     "call at a time. The intent alone, without code, runs a known capability where the match is "
     "clear and suggests otherwise.\n"
-    f"Use {GET_TASK_RESULT} where a preview of a result is not enough."
+    f"Use {GET_TASK_RESULT} where a preview of a result is not enough.\n"
+    "Where a run waits, its answer says for what, and how to go on with "
+    f"{CONTINUE}, {REPLAN}, {ABORT} or {APPROVAL_RESPONSE}."
 )
 
 

@@ -57,11 +57,8 @@ def executed(response: ExecuteResponse, limits: Limits) -> Answer:
 
 def _text(response: ExecuteResponse) -> str:
     """The JSON; of a run that waits, what can be answered, and what a person is asked."""
-    if not waits(response):
-        return encode(response).decode()
-    plan = response.plan
-    rest = encode(response).decode() if plan is None else plan_text(plan)
-    return f"{how_it_waits(response)}\n\n{rest}"
+    said = encode(response).decode() if response.plan is None else plan_text(response.plan)
+    return f"{how_it_waits(response)}\n\n{said}" if waits(response) else said
 
 
 def fitting(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:

@@ -90,7 +90,7 @@ class ResumableSessions(StreamableHTTPSessionManager):
         super().__init__(app, retry_interval=RETRY_MS, **options)
 
     @property
-    def event_store(self) -> EventStore | None:  # type: ignore[override]
+    def event_store(self) -> EventStore | None:
         """A new one each time: the manager asks once for each session that it opens."""
         return SessionEvents(self._budget)
 

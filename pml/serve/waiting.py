@@ -13,10 +13,9 @@ from pml.serve.steering_tools import ABORT, APPROVAL_RESPONSE, CONTINUE, REPLAN
 
 
 def waits(response: ExecuteResponse) -> bool:
-    """Whether somebody has to say how the run goes on."""
-    return response.workflow_id is not None and (
-        response.status in _HEADS or _code(response) == _INTERRUPTED
-    )
+    """Whether somebody has to say how a run goes on."""
+    stopped = response.status in _HEADS or _code(response) == _INTERRUPTED
+    return response.workflow_id is not None and stopped
 
 
 def how_it_waits(response: ExecuteResponse) -> str:

