@@ -143,11 +143,12 @@ def abort_request(arguments: Mapping[str, Json]) -> AbortRequest:
 def replan_request(arguments: Mapping[str, Json]) -> ReplanRequest:
     """The request of checked arguments of `pml_replan`."""
     options = arguments.get("options", {})
-    plain = {n: v for n, v in arguments.items() if n not in ("options", "code")}
+    plain = {n: v for n, v in arguments.items() if n not in ("options", "code", "dag")}
     request = _record(plain, ReplanRequest)
     return msgspec.structs.replace(
         request,
         code=_code(arguments.get("code", "")),
+        dag=dag_of(arguments["dag"]) if "dag" in arguments else None,
         args=options.get("args", {}),
         timeout_ms=int(options.get("timeout", DEFAULT_TIMEOUT_MS)),
         per_layer_validation=options.get("per_layer_validation"),

@@ -20,6 +20,7 @@ from pml.domain.response import ExecuteResponse
 from pml.domain.steering import ApprovalAnswer
 from pml.domain.visible import visible
 from pml.serve.arguments import InvalidArgumentsError
+from pml.serve.waiting import held_calls
 
 QUESTION: Final = "approval"
 """Key of our one question among a request's inputs."""
@@ -61,8 +62,12 @@ def pending_of(response: ExecuteResponse) -> Pending | None:
 def question(response: ExecuteResponse) -> ElicitRequestFormParams:
     """The form: what would run, yes or no, and whether to remember it."""
     assert response.plan is not None
-    why = "" if response.error is None else f"{visible(response.error.message)}\n\n"
-    message = f"PML asks whether this may run.\n\n{why}{plan_text(response.plan)}"
+    parts = ["PML asks whether this may run."]
+    if response.error is not None:
+        parts.append(visible(response.error.message))
+    if response.held:
+        parts += ["\n".join(held_calls(response)), "The program that makes these calls:"]
+    message = "\n\n".join([*parts, plan_text(response.plan)])
     return ElicitRequestFormParams(message=message, requested_schema=_form(response))
 
 

@@ -62,6 +62,7 @@ RUN_ANSWER: Final = opened(
     checkpointId=TEXT,
     pendingLayer=COUNT,
     layerResults=OBJECTS,
+    held=OBJECTS,
     suggestions=OBJECT,
     diagnostics=OBJECTS,
     warnings=STRINGS,

@@ -26,11 +26,20 @@ def how_it_waits(response: ExecuteResponse) -> str:
         lines.append(visible(response.error.message))
     done = response.layer_results if kind == "layer_complete" else response.in_doubt
     lines += [_task(task) for task in done]
+    lines += held_calls(response)
     lines += ["", "To go on:", *_options(kind, response)]
     if response.expires_at_ms:
         until = datetime.fromtimestamp(response.expires_at_ms // 1000, UTC)
         lines.append(f"The run waits until {until:%Y-%m-%d %H:%M:%S} UTC.")
     return "\n".join(lines)
+
+
+def held_calls(response: ExecuteResponse) -> list[str]:
+    """The calls that are asked for one by one, with all that they would send."""
+    return [
+        visible(f"  {call.task_id} {call.tool.replace(':', '.', 1)}({_json(call.arguments)})")
+        for call in response.held
+    ]
 
 
 _INTERRUPTED = "interrupted"
@@ -78,4 +87,8 @@ def _options(kind: str, response: ExecuteResponse) -> Iterator[str]:
 
 
 def _call(tool: str, arguments: Mapping[str, object]) -> str:
-    return f"{tool}({json.dumps(arguments, ensure_ascii=False)})"
+    return f"{tool}({_json(arguments)})"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
