@@ -10,9 +10,9 @@ from pml.cli.ports import DEFAULT_PORT, LOOPBACK, bind_fault, holder
 from pml.cli.session import configured, run
 from pml.cli.terminal import note
 
-UNGUARDED = (
-    "pml: warning: whoever reaches this address can run programs on your servers, since there are "
-    "no keys yet: let nothing but a proxy that you trust reach it"
+KEYS_NEEDED = (
+    "pml: every request needs a key (`pml keys create NAME --role agent`); keys travel as they "
+    "are, so let others reach this address only through a proxy that speaks TLS"
 )
 
 
@@ -57,7 +57,7 @@ def serve(
     settings = configured(config=config, permissions=permissions, data_dir=data_dir)
     _check_address(host, port)
     if allow_remote:
-        note(UNGUARDED)
+        note(KEYS_NEEDED)
     serving = serve_http(
         settings,
         host=host,

@@ -9,9 +9,10 @@ The body is read here, whole, with a bound on size and time, before anything is 
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPReceiveMessage, Receive, Scope, Send
@@ -19,7 +20,11 @@ from mcp_types import INVALID_REQUEST
 
 from pml.domain.json_text import deeper_than
 from pml.domain.limits import Limits
+from pml.domain.record import to_builtins
+from pml.errors import StoreError
+from pml.serve.access import Keys, UnknownKeyError
 from pml.serve.endpoint import BODY, GONE
+from pml.serve.problems import CHALLENGE, MEDIA_TYPE, problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 BODY_S = 20.0
@@ -50,10 +55,13 @@ class Allowed:
 class Refusal(Exception):  # noqa: N818  # an answer, not a failure
     """Why a request is not let through."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(
+        self, status: int, message: str, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.headers = headers
 
 
 class Guard:
@@ -64,10 +72,11 @@ class Guard:
     """
 
     def __init__(
-        self, app: ASGIApp, *, allowed: Allowed, limits: Limits, body_s: float = BODY_S
+        self, app: ASGIApp, *, allowed: Allowed, keys: Keys, limits: Limits, body_s: float = BODY_S
     ) -> None:
         self._app = app
         self._allowed = allowed
+        self._keys = keys
         self._limits = limits
         self._body_s = body_s
         self._watching: set[asyncio.Task[None]] = set()
@@ -85,9 +94,10 @@ class Guard:
         try:
             headers = _headers(scope)
             self._check_origin(headers)
+            await self._admit(headers, scope)
             body = await self._body(headers, receive)
         except Refusal as refusal:
-            await _refuse(refusal, send)
+            await _refuse(refusal, send, as_problem=scope["path"].startswith("/api"))
             return
         if body is None:
             return  # the client left before it had said what it wants
@@ -112,6 +122,14 @@ class Guard:
         if origin is not None and origin.lower() not in self._allowed.origins:
             expected = _any(self._allowed.origins)
             raise Refusal(403, f"Origin: found {origin[:200]!r}; expected none or {expected}")
+
+    async def _admit(self, headers: dict[str, str], scope: Scope) -> None:
+        try:
+            await self._keys.admit(headers.get("authorization"), scope)
+        except UnknownKeyError as exc:
+            raise Refusal(401, str(exc), CHALLENGE) from None
+        except StoreError as exc:
+            raise Refusal(503, f"the key could not be looked up: {exc}") from exc
 
     async def _body(self, headers: dict[str, str], receive: Receive) -> bytes | None:
         declared = headers.get("content-length", "")
@@ -185,17 +203,22 @@ def _request(body: bytes) -> HTTPReceiveMessage:
     return {"type": "http.request", "body": body, "more_body": False}
 
 
-async def _refuse(refusal: Refusal, send: Send) -> None:
+async def _refuse(refusal: Refusal, send: Send, *, as_problem: bool) -> None:
     error = {"code": INVALID_REQUEST, "message": refusal.message}
-    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
+    told: object = {"jsonrpc": "2.0", "id": None, "error": error}
+    if as_problem:
+        told = to_builtins(problem(refusal.status, refusal.message))
+    body = json.dumps(told).encode()
+    kind = MEDIA_TYPE if as_problem else "application/json"
     await send(
         {
             "type": "http.response.start",
             "status": refusal.status,
             "headers": [
-                (b"content-type", b"application/json"),
+                (b"content-type", kind.encode()),
                 (b"content-length", str(len(body)).encode()),
                 (b"connection", b"close"),  # what is left of the body is not read
+                *((name.encode(), value.encode()) for name, value in refusal.headers.items()),
             ],
         }
     )

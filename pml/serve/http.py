@@ -1,4 +1,4 @@
-"""The HTTP side: MCP at ``/mcp``, ``/health``, on this machine only (OP-3).
+"""The HTTP side: MCP at ``/mcp``, REST under ``/api``, ``/health`` (OP-3).
 
 Answers are event streams where there may be progress to tell, and plain JSON else.
 Sessions exist for clients of the older protocol revision only.
@@ -14,20 +14,27 @@ from importlib.metadata import version
 from typing import Any
 
 import uvicorn
-from litestar import Litestar, asgi, get
+from litestar import Litestar, Request, asgi, get
 from litestar.types import Receive, Scope, Send
 
 from pml.domain.limits import Limits
 from pml.errors import ConfigError
+from pml.runtime.feed import Feed
 from pml.runtime.upstream.status import ServerStatus
+from pml.serve.access import HEALTH, PRINCIPAL, Keys
+from pml.serve.api import api
 from pml.serve.attendance import RESUME_S
-from pml.serve.compose import Settings, workbench
+from pml.serve.compose import Settings, now_ms, workbench
 from pml.serve.endpoint import Endpoint
+from pml.serve.event_stream import HEARTBEAT_S, EventStreams
 from pml.serve.guard import BODY_S, Allowed, Guard
 from pml.serve.heads import BoundedHeads
 from pml.serve.mcp_mount import McpMount
+from pml.serve.ports import Bench
+from pml.serve.problems import as_response
 from pml.serve.quick import QuickCalls
 from pml.serve.ready import for_serving, get_ready
+from pml.serve.rest import Rest
 from pml.serve.resumption import ResumableSessions
 from pml.serve.signals import stop_signal
 
@@ -60,11 +67,15 @@ class HttpApp:
 def http_app(
     endpoint: Endpoint,
     *,
+    bench: Bench,
+    feed: Feed,
     allowed: Allowed,
     limits: Limits,
+    keys_required: bool = False,
     servers: Callable[[], tuple[ServerStatus, ...]],
     body_s: float = BODY_S,
     resume_s: float = RESUME_S,
+    heartbeat_s: float = HEARTBEAT_S,
 ) -> HttpApp:
     """What an HTTP server serves; `HttpApp.sessions` has to be running."""
     sessions = ResumableSessions(
@@ -79,20 +90,29 @@ def http_app(
     async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
         await mount(scope, receive, send)
 
-    @get("/health", sync_to_thread=False)
-    def health() -> dict[str, Any]:
-        """Whether PML serves, and how the servers stand."""
-        return {
-            "status": "ok",
-            "version": version("pml"),
+    @get(HEALTH, sync_to_thread=False)
+    def health(request: Request[Any, Any, Any]) -> dict[str, Any]:
+        """Whether PML serves, and, for who may know, how the servers stand."""
+        said: dict[str, Any] = {"status": "ok", "version": version("pml")}
+        if keys_required and PRINCIPAL not in request.scope:
+            return said
+        return said | {
             "servers": [
                 {"name": server.name, "state": server.state.value, "error": server.error}
                 for server in servers()
             ],
         }
 
-    app = Litestar([mcp, health], openapi_config=None, logging_config=None)
-    guard = Guard(app, allowed=allowed, limits=limits, body_s=body_s)
+    rest = Rest(bench=bench, now_ms=now_ms)
+    events = EventStreams(feed, bench.store, heartbeat_s)
+    app = Litestar(
+        [mcp, health, *api(rest.routes(), events, endpoint.tracked)],
+        openapi_config=None,
+        logging_config=None,
+        exception_handlers={Exception: as_response},
+    )
+    keys = Keys(bench.store.api_keys, required=keys_required, now_ms=now_ms)
+    guard = Guard(app, allowed=allowed, keys=keys, limits=limits, body_s=body_s)
     return HttpApp(endpoint=endpoint, guard=guard, sessions=sessions)
 
 
@@ -173,13 +193,17 @@ async def serve_http(
     with _bound(host, port, allow_remote=allow_remote) as listener:
         port = listener.getsockname()[1]
         allowed = Allowed.at(host, port, hosts=allowed_hosts, origins=allowed_origins)
-        async with workbench(for_serving(settings)) as bench:
+        feed = Feed(settings.limits)
+        async with workbench(for_serving(settings), on_event=feed.emit, resumes=True) as bench:
             loading = asyncio.create_task(get_ready(bench))
             endpoint = Endpoint(bench, limits=settings.limits, deprecated=settings.deprecated_tools)
             app = http_app(
                 endpoint,
+                bench=bench,
+                feed=feed,
                 allowed=allowed,
                 limits=settings.limits,
+                keys_required=allow_remote,
                 servers=bench.upstreams.status,
             )
             with stop_signal() as stop:
@@ -193,8 +217,8 @@ async def serve_http(
 def _bound(host: str, port: int, *, allow_remote: bool) -> Iterator[socket.socket]:
     if not allow_remote and not _is_loopback(host):
         message = (
-            f"{host} can be reached from other machines, and there are no keys yet: "
-            "listen at 127.0.0.1, or allow remote clients with --allow-remote"
+            f"{host} can be reached from other machines: listen at 127.0.0.1, or allow remote "
+            "clients with --allow-remote; each of them needs a key then (`pml keys create`)"
         )
         raise ConfigError("--host", message)  # noqa: EM101  # the option, not a message
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

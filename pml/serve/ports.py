@@ -47,6 +47,9 @@ class Steers(Protocol):
     async def status(self, run_id: str) -> ExecuteResponse:
         """How a run stands."""
 
+    async def root_of(self, run_id: str) -> str:
+        """The run that was asked for, of one that code called."""
+
 
 class Bench(Protocol):
     """Answers requests; `pml.serve.compose.Workbench` is one."""

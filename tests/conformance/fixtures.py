@@ -126,6 +126,13 @@ def elicits(words: str, properties: dict[str, Any]) -> "Runs":
     return run
 
 
+async def reconnects(ctx: Context, _arguments: dict[str, Any]) -> list[Content]:
+    """Closes its stream before it answers: the client has to take it up again."""
+    assert ctx.close_sse_stream is not None
+    await ctx.close_sse_stream()
+    return [text("Reconnection test completed successfully.")]
+
+
 async def fails(_ctx: Context, _arguments: dict[str, Any]) -> list[Content]:
     message = "This tool intentionally returns an error for testing"
     raise RuntimeError(message)
@@ -142,6 +149,7 @@ RUNNING: dict[str, Runs] = {
     "test_elicitation_sep1034_defaults": elicits("Elicitation completed", DEFAULTS),
     "test_elicitation_sep1330_enums": elicits("Elicitation completed", ENUMS),
     "test_error_handling": fails,
+    "test_reconnection": reconnects,
 }
 RESOURCES: dict[str, Content] = {
     "test://static-text": {"text": "This is the content of the static text resource."},

@@ -20,6 +20,7 @@ from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse
 from pml.domain.steering import AbortRequest, ApprovalAnswer, ContinueRequest, ReplanRequest
 from pml.domain.task_result import TaskResultPage, TaskResultRequest
 from pml.errors import NotAllowedError, NotFoundError, RequestError, StoreError
+from pml.runtime.feed import Feed
 from pml.serve.endpoint import Endpoint
 from pml.serve.guard import BODY_S, Allowed
 from pml.serve.heads import BoundedHeads
@@ -165,6 +166,7 @@ class StandIn:
     act: HeldRuns = field(default_factory=HeldRuns)
     steering: Steered = field(default_factory=Steered)
     store: Store = field(default_factory=memory_store)
+    feed: Feed = field(default_factory=lambda: Feed(Limits()))
 
     async def discover(self, request: DiscoverRequest, /) -> DiscoverResponse:
         if request.intent == "lost":
@@ -210,6 +212,8 @@ async def served(
     *,
     deprecated: bool = False,
     resume_s: float = 0.05,
+    keys_required: bool = False,
+    heartbeat_s: float = 0.05,
 ) -> AsyncIterator[Served]:
     """A stand-in behind the real HTTP app on a real socket."""
     bench, limits = StandIn(), limits or Limits()
@@ -217,6 +221,10 @@ async def served(
         port = listener.getsockname()[1]
         app = http_app(
             Endpoint(bench, limits=limits, deprecated=deprecated),
+            bench=bench,
+            feed=bench.feed,
+            keys_required=keys_required,
+            heartbeat_s=heartbeat_s,
             allowed=Allowed.at("127.0.0.1", port),
             limits=limits,
             servers=lambda: (),
