@@ -91,6 +91,10 @@ def report_refused(source: Source, scopes: Scopes, report: Reporter) -> None:
             report.error(call, "dynamic-import", message)
         elif callee is not None and _is_free(source, scopes, callee, {"eval", "Function"}):
             report.error(call, "dynamic-code", _CODE_FROM_TEXT)
+    for node in source.of_kinds("meta_property"):
+        if source.text(node).startswith("import"):
+            message = "import.meta says nothing of a program: leave it out"
+            report.error(node, "module-syntax", message)
     for node in scopes.doubled:
         message = f"{source.text(node)!r} is declared twice in one scope"
         report.error(node, "syntax", message)

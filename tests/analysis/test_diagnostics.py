@@ -26,6 +26,7 @@ ERRORS = {
     "label of no loop": ("l: { continue l }", "syntax", "continue l", 6),
     "import": ("import fs from 'fs'", "module-syntax", "import fs from 'fs'", 1),
     "export": ("export const x = 1", "module-syntax", "export const x = 1", 1),
+    "import.meta": ("return import.meta.url", "module-syntax", "import.meta", 8),
     "dynamic import": ("await import('fs')", "dynamic-import", "import('fs')", 7),
     "eval": ("eval('1')", "dynamic-code", "eval('1')", 1),
     "new Function": ("new Function('x')", "dynamic-code", "new Function('x')", 1),

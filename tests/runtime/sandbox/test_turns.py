@@ -197,6 +197,38 @@ async def test_chance_follows_from_the_seed(pool: SandboxPool, seed: int) -> Non
     assert all(0 <= number < 1 for number in first[:2])
 
 
+_STACKS = """
+const seen: string[] = [];
+const see = (error: unknown) => { seen.push((error as Error).stack!); };
+see(new Error("x"));
+[1].map(() => see(new TypeError("y")));
+const held = {}; Error.captureStackTrace(held); see(held);
+(Error as any).prepareStackTrace = (_: unknown, frames: any[]) => frames.map((f) => f.getFileName());
+see(new Error("z"));
+try { JSON.parse("{"); } catch (error) { see(error); }
+try { mcp.s.t({ big: 1n }); } catch (error) { see(error); }
+const slow = async () => { await null; throw new Error("slow"); };
+try { await slow(); } catch (error) { see(error); }
+await new Promise<void>((done) => setTimeout(() => { see(new Error("late")); done(); }, 5));
+return seen;
+"""
+
+
+async def test_a_stack_names_the_program_and_nothing_of_the_process(pool: SandboxPool) -> None:
+    """EX-3: a program that passes a stack on does the same each time that it is replayed."""
+    stacks = (await run_program(pool, _STACKS)).value
+    assert stacks == (await run_program(pool, _STACKS)).value
+    assert isinstance(stacks, list)
+    assert len(stacks) == 8
+    assert stacks[0] == "Error: x\n    at default (pml:program:4:5)"
+    assert "Array.map (<anonymous>)" in stacks[1]
+    assert "pml:program:11:" in stacks[6]
+    for stack in stacks:
+        assert "pml:program:" in stack
+        assert "blob:" not in stack
+        assert "ext:" not in stack
+
+
 async def test_random_numbers_are_spread_evenly(pool: SandboxPool) -> None:
     source = (
         "const bins = new Array(16).fill(0);"

@@ -44,6 +44,7 @@ const lastIndexOf = uncurry(String.prototype.lastIndexOf);
 const slice = uncurry(String.prototype.slice);
 const padStart = uncurry(String.prototype.padStart);
 const numberToString = uncurry(Number.prototype.toString);
+const errorToString = uncurry(Error.prototype.toString);
 const exec = uncurry(RegExp.prototype.exec);
 const toolsOf = new WeakMap();
 const symbolIterator = Symbol.iterator;

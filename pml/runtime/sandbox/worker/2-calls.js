@@ -86,7 +86,8 @@ function deliver(input) {
 /** Let the error's stack lead to the call that failed instead of to its delivery. */
 function showCall(error, issued) {
   const trace = attempt(() => issued.stack, "");
-  const line = lastIndexOf(slice(trace, 0, indexOf(trace, moduleUrl) + 1), "\n");
+  const program = guards.determinism ? PROGRAM : moduleUrl;
+  const line = lastIndexOf(slice(trace, 0, indexOf(trace, program) + 1), "\n");
   const stack = `ToolError: ${error.message}` + (line < 0 ? "" : slice(trace, line));
   defineProperty(error, "stack", { __proto__: null, value: stack, writable: true });
 }

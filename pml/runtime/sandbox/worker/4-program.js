@@ -51,11 +51,14 @@ function settle(item) {
 const threw = (name, message, more) =>
   '{"type":"throw","name":' + stringify(name) + ',"message":' + stringify(message) + more + "}";
 
-/** Where in the source, as the rest of a JSON object; nothing where the text does not say. */
-function position(text) {
-  const at = indexOf(text, moduleUrl + ":");
+/**
+ * Where in the source, as the rest of a JSON object; nothing where the text does not say.
+ * `file` is what the text calls the program.
+ */
+function position(text, file) {
+  const at = indexOf(text, file + ":");
   if (at < 0) return "";
-  const found = exec(/^:(\d+):(\d+)/, slice(text, at + moduleUrl.length));
+  const found = exec(/^:(\d+):(\d+)/, slice(text, at + file.length));
   if (found === null) return "";
   const line = +found[1];
   const column = line === 1 ? +found[2] - headLength : +found[2];
@@ -71,6 +74,9 @@ function attempt(read, otherwise) {
   }
 }
 
+const stackPosition = (error) =>
+  position(attempt(() => error.stack, ""), guards.determinism ? PROGRAM : moduleUrl);
+
 /** What the engine says of an ArrayBuffer that it cannot have. */
 const NO_MEMORY = "Array buffer allocation failed";
 
@@ -81,7 +87,7 @@ function describeError(error) {
   const name = attempt(() => error.name ?? "Error", "Error");
   let message = attempt(() => error.message ?? stringify(error), "an error without a message");
   if (message === NO_MEMORY) message += ": too much is held outside the heap (data_mb): hold less";
-  let more = position(attempt(() => error.stack, ""));
+  let more = stackPosition(error);
   if (isToolError(error)) {
     if (typeof error.tool === "string") more += ',"tool":' + stringify(error.tool);
     if (typeof error.code === "string") more += ',"code":' + stringify(error.code);
@@ -92,7 +98,7 @@ function describeError(error) {
 /** Errors of the TypeScript parser arrive as `TypeError: SyntaxError: ...` with a picture. */
 function describeImportError(error) {
   const message = attempt(() => error.message, "the module cannot be loaded");
-  const where = position(message) || position(attempt(() => error.stack, ""));
+  const where = position(message, moduleUrl) || stackPosition(error);
   const parsed = exec(/^(?:SyntaxError|The module's source code could not be parsed): ?(.*)/, message);
   if (parsed !== null) return threw("SyntaxError", parsed[1], where);
   const at = indexOf(message, " at " + moduleUrl);

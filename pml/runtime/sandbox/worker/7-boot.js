@@ -130,6 +130,7 @@ async function boot(event) {
   if (guards.determinism) {
     installTime();
     installChance();
+    installStacks();
   }
   if (guards.globals) removeGlobals();
   const receive = (incoming) => {
