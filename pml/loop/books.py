@@ -12,13 +12,14 @@ from pml.domain import events
 from pml.domain.approval import Approval
 from pml.domain.ledger import Ledger
 from pml.domain.program import Diagnostic
-from pml.domain.response import ExecuteResponse
+from pml.domain.response import ExecuteResponse, TaskSummary
 from pml.domain.run import Issued, Run, RunState
 from pml.domain.trace import ExecutionTrace
 from pml.errors import PmlError, StoreError
 from pml.loop.answer import Waiting, answer, held_calls, options
-from pml.loop.children import doubts_below, settle_children
+from pml.loop.children import settle_children
 from pml.loop.close import History, close, trace_of
+from pml.loop.doubts import doubts_below
 from pml.loop.finished import finished
 from pml.loop.ids import doubt_id
 from pml.loop.means import Means
@@ -50,6 +51,8 @@ class Books:
     _started: float = field(default_factory=time.perf_counter)
     _ran_ms: int = field(init=False)
     """In earlier stints."""
+    _doubts: tuple[TaskSummary, ...] = ()
+    """Writes in doubt of runs that it called."""
 
     def __post_init__(self) -> None:
         started_ms = self.run.started_at_ms or 0
@@ -111,8 +114,13 @@ class Books:
             approvals = (
                 permission for _, child in ending.children for permission in child.approvals
             )
-            return replace(ending, approvals=(*ending.approvals, *approvals))
-        return await settle_children(self.means.bookkeeping, self.run, self.ledger, ending)
+            ending = replace(ending, approvals=(*ending.approvals, *approvals))
+        else:
+            books = self.means.bookkeeping
+            ending = await settle_children(books, self.run, self.ledger, ending)
+        if ending.state is RunState.IN_DOUBT:
+            self._doubts = await doubts_below(self.means.store, self.run.id, self.ledger)
+        return ending
 
     async def _asked(self, ending: Ending) -> Approval | None:
         if ending.state is not RunState.APPROVAL_REQUIRED or not ending.calls:
@@ -213,7 +221,7 @@ class Books:
                 expires_at_ms=approval.expires_at_ms,
                 approval_id=approval.id,
                 held=held_calls(self.ledger, approval.calls),
-                doubts=doubts_below(ending, self.ledger),
+                doubts=self._doubts,
             )
         return Waiting(
             expires_at_ms=expires,
@@ -221,7 +229,7 @@ class Books:
             plan=None if first is None else first.plan,
             held=() if first is None else first.held,
             checkpoint_id=self._stop_id(ending),
-            doubts=doubts_below(ending, self.ledger),
+            doubts=self._doubts,
         )
 
 

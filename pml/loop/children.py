@@ -13,7 +13,7 @@ import msgspec
 from pml.domain.capability import CAPABILITY_SERVER, Capability
 from pml.domain.ledger import Ledger
 from pml.domain.record import encode
-from pml.domain.response import ExecuteError, ExecuteResponse, TaskSummary
+from pml.domain.response import ExecuteError, ExecuteResponse
 from pml.domain.run import Failed, Issued, Outcome, Returned, Run, RunState
 from pml.errors import NotFoundError
 from pml.loop.bookkeeping import Bookkeeping, end_children
@@ -72,15 +72,6 @@ def _outcome(name: str, response: ExecuteResponse) -> Outcome:
     if error.code in _NOT_ITS_END:
         raise ChildWaits(RunState.INTERRUPTED, response)
     return Failed(code=error.code, message=f"capability {name}: {error.message}")
-
-
-def doubts_below(ending: Ending, ledger: Ledger) -> tuple[TaskSummary, ...]:
-    """The writes in doubt of runs that the run called, by path."""
-    return tuple(
-        msgspec.structs.replace(task, task_id=f"{ledger.calls[call].issued.task_id}/{task.task_id}")
-        for call, response in ending.children
-        for task in response.in_doubt
-    )
 
 
 async def settle_children(books: Bookkeeping, run: Run, ledger: Ledger, ending: Ending) -> Ending:

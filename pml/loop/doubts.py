@@ -10,13 +10,16 @@ from dataclasses import dataclass
 import msgspec
 
 from pml.domain.ledger import Ledger
+from pml.domain.limits import Limits
 from pml.domain.log_rules import CallState
 from pml.domain.record import encode
+from pml.domain.response import TaskSummary
 from pml.domain.run import Failed, Outcome, Returned
 from pml.domain.steering import DoubtAction, Resolution
 from pml.errors import NotFoundError, RequestError
 from pml.loop.close import read_history
 from pml.loop.ids import child_run_id
+from pml.loop.problems import problem_of_json
 from pml.store.ports import Store
 
 SKIPPED = "somebody decided to go on without it; whether it took effect is unknown"
@@ -50,6 +53,25 @@ async def doubts_of(store: Store, run_id: str, ledger: Ledger) -> tuple[Doubt, .
     return tuple(found)
 
 
+async def doubts_below(store: Store, run_id: str, ledger: Ledger) -> tuple[TaskSummary, ...]:
+    """The writes in doubt of runs that the run called, named by path.
+
+    Raises:
+        StoreError: the database is lost, or a log cannot be read.
+    """
+    return tuple(
+        TaskSummary(
+            task_id=doubt.path,
+            tool=doubt.tool,
+            success=False,
+            duration_ms=0.0,
+            error="no answer: whether it took effect is unknown",
+        )
+        for doubt in await doubts_of(store, run_id, ledger)
+        if "/" in doubt.path
+    )
+
+
 def open_capability_calls(ledger: Ledger) -> tuple[CallState, ...]:
     """Calls of capabilities whose end the log does not hold."""
     return tuple(call for call in ledger.open_calls if call.issued.of_capability)
@@ -59,24 +81,33 @@ Answers = Mapping[str, Resolution]
 """What was decided, by path."""
 
 
-def answers_of(resolutions: Iterable[Resolution]) -> dict[str, Resolution]:
+def answers_of(resolutions: Iterable[Resolution], limits: Limits) -> dict[str, Resolution]:
     """What was decided, by path.
 
     Raises:
-        RequestError: two for one write, or a result is there that should not, or is not.
+        RequestError: two for one write; a result is there that should not, or is not, or that
+            no tool could have returned.
     """
     found: dict[str, Resolution] = {}
     for one in resolutions:
-        given = one.result is not msgspec.UNSET
-        if given != (one.action is DoubtAction.RESULT):
-            wanted = "expected one" if one.action is DoubtAction.RESULT else "expected none"
-            message = f"resolutions: result of {one.task_id}: {wanted} with action {one.action}"
+        if problem := _problem_of(one, limits):
+            message = f"resolutions: {problem}"
             raise RequestError(message)
         if one.task_id in found:
             message = f"resolutions: expected one for {one.task_id}, found two"
             raise RequestError(message)
         found[one.task_id] = one
     return found
+
+
+def _problem_of(one: Resolution, limits: Limits) -> str | None:
+    given, wanted = one.result is not msgspec.UNSET, one.action is DoubtAction.RESULT
+    if given != wanted:
+        expected = "expected one" if wanted else "expected none"
+        return f"result of {one.task_id}: {expected} with action {one.action}"
+    told = one.result if given else one.message
+    name = f"{'result' if given else 'message'} of {one.task_id}"
+    return problem_of_json(name, told, "result_bytes", "give a summary", limits)
 
 
 def of_child(answers: Answers, task_id: str) -> dict[str, Resolution]:

@@ -57,15 +57,24 @@ def _problem_of_dry_run(request: ExecuteRequest, limits: Limits) -> str | None:
 
 def _problem_of_args(args: Mapping[str, Any], limits: Limits) -> str | None:
     hint = "pass a path or an id instead of the data"
-    return _problem_of_json("args", args, "arguments_bytes", hint, limits)
+    return problem_of_json("args", args, "arguments_bytes", hint, limits)
 
 
 def _problem_of_dag(dag: ExplicitDag, limits: Limits) -> str | None:
     hint = "split the workflow, or let tools read the data"
-    return _problem_of_json("dag", dag, "source_bytes", hint, limits)
+    return problem_of_json("dag", dag, "source_bytes", hint, limits)
 
 
-def _problem_of_json(name: str, value: object, limit: str, hint: str, limits: Limits) -> str | None:
+def problem_of_json(name: str, value: object, limit: str, hint: str, limits: Limits) -> str | None:
+    """Why a value that was sent in cannot be used as JSON; None: it can.
+
+    Args:
+        name: what messages call it.
+        value: whatever was sent.
+        limit: which of the limits bounds its size.
+        hint: what to do where it is too large.
+        limits: the limits.
+    """
     try:
         text = encode(value)
     except (TypeError, ValueError, OverflowError) as exc:

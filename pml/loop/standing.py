@@ -13,10 +13,10 @@ from pml.domain.response import ExecuteError, ExecuteResponse, TaskSummary
 from pml.domain.run import Run, RunState
 from pml.domain.structure import StaticStructure
 from pml.errors import NotFoundError
-from pml.loop.answer import Waiting, answer, held_calls
+from pml.loop.answer import Waiting, answer, approval_error, held_calls
 from pml.loop.bookkeeping import UNREADABLE
 from pml.loop.close import History, latest_trace, read_history, trace_of
-from pml.loop.doubts import Doubt, doubts_of
+from pml.loop.doubts import doubts_below
 from pml.loop.ids import doubt_id
 from pml.loop.library import Library
 from pml.loop.means import Means
@@ -121,8 +121,7 @@ class Standings:
         run, ledger = history.run, history.ledger
         doubts: tuple[TaskSummary, ...] = ()
         if run.state is RunState.IN_DOUBT:
-            found = await doubts_of(self.means.store, run.id, ledger)
-            doubts = tuple(_summary(doubt) for doubt in found if "/" in doubt.path)
+            doubts = await doubts_below(self.means.store, run.id, ledger)
         return Waiting(
             expires_at_ms=run.expires_at_ms or 0,
             checkpoint_id=doubt_id(run.id, len(ledger.records))
@@ -144,12 +143,16 @@ class Standings:
             )
         names = {version.tool for version in pending.tools}
         plan, permissions = await self._plan(asked)
+        approvals = tuple(each for each in permissions if each.tool in names)
+        approvals = approvals or tuple(Permission(tool=name) for name in sorted(names))
+        # what is asked for may be more than at first: permissions.yaml has changed since
+        begun = run.started_at_ms is not None
         return msgspec.structs.replace(
             response,
+            error=response.error if begun else approval_error(approvals),
             approval_id=pending.id,
             held=held_calls(asked.ledger, pending.calls),
-            approvals=tuple(each for each in permissions if each.tool in names)
-            or tuple(Permission(tool=name) for name in sorted(names)),
+            approvals=approvals,
             expires_at_ms=pending.expires_at_ms,
             plan=plan,
         )
@@ -185,16 +188,6 @@ async def pending_approval(means: Means, run_id: str) -> Approval | None:
         if child.state is RunState.APPROVAL_REQUIRED:
             return await pending_approval(means, child.id)
     return None
-
-
-def _summary(doubt: Doubt) -> TaskSummary:
-    return TaskSummary(
-        task_id=doubt.path,
-        tool=doubt.tool,
-        success=False,
-        duration_ms=0.0,
-        error="no answer: whether it took effect is unknown",
-    )
 
 
 def _error(run: Run, why: Exception | None = None) -> ExecuteError | None:

@@ -92,7 +92,7 @@ class Steering:
         if request.resolutions:
             needed = Role.AGENT if self.engine.agents_may_approve else Role.APPROVER
             self._must_be(needed, by, "decide about a write in doubt")
-        answers = answers_of(request.resolutions)
+        answers = answers_of(request.resolutions, self.engine.limits)
         try:
             run = await self._root(request.workflow_id)
             history = await self._history(run)

@@ -92,6 +92,25 @@ async def test_an_approved_run_goes_on_in_another_process(
     assert len(outside.requests) == 1
 
 
+async def test_what_needs_approval_only_since_the_question_is_asked_for_too(
+    steering: Steering, outside: Outside
+) -> None:
+    """HIL-2: permissions are judged again, and the answer names what is asked for now."""
+    outside.needs_approval = {"fs:write"}
+    code = 'await mcp.fs.write({ path: "a" }); await mcp.fs.delete({ path: "b" }); return 1;'
+    asked = await run(steering, code)
+    outside.needs_approval = {"fs:write", "fs:delete"}
+    again = await say(steering, asked)
+    assert (again.status, [p.tool for p in again.approvals]) == (
+        "approval_required",
+        ["fs:delete"],
+    )
+    assert again.error is not None
+    assert "fs:delete may not" in again.error.message
+    assert outside.requests == []
+    assert (await say(steering, again)).result == 1
+
+
 async def test_a_no_ends_the_run_and_nothing_has_run(steering: Steering, outside: Outside) -> None:
     asked = await run(steering, WRITE_ALL, args={"paths": ["a"]})
     ended = await say(steering, asked, approved=False, note="not on a Sunday")

@@ -87,6 +87,30 @@ async def test_a_write_in_doubt_below_is_named_by_its_path_and_decided_at_the_ro
     assert len(outside.requests) == sent
 
 
+async def test_a_run_stopped_on_its_way_tells_at_once_of_doubts_below(
+    act: Act, steering: Steering, outside: Outside
+) -> None:
+    """EX-3: what has to be decided is in the answer that says so, not only in the next one."""
+
+    async def hang(_tool: str, _arguments: JsonText) -> Outcome:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    inner = await learn(act, WRITE, "write notes")
+    outside.answers["fs:write"] = hang
+    outside.called.clear()
+    running = asyncio.create_task(run(act, f"return await capabilities.{inner.name}({{}});"))
+    await outside.called.wait()
+    (root,) = [
+        r
+        for r in await act.store.runs.recent(5)
+        if r.state is RunState.RUNNING and not r.parent_run_id
+    ]
+    await steering.abort(AbortRequest(workflow_id=root.id), by=ADA)
+    stopped = await running
+    assert (stopped.status, [t.task_id for t in stopped.in_doubt]) == ("in_doubt", ["n1/n1"])
+
+
 async def test_only_the_root_is_steered(act: Act, steering: Steering, outside: Outside) -> None:
     stopped = await a_doubt_two_levels_down(act, outside)
     assert stopped.workflow_id is not None

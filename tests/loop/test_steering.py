@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import json
 
 import pytest
 
@@ -208,6 +209,32 @@ async def test_without_a_decision_for_each_write_a_run_stays_in_doubt(
         assert "n1_2" in answer.error.message
     assert stopped.workflow_id is not None
     assert (await steering.engine.store.runs.get(stopped.workflow_id)).epoch == 0
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"action": DoubtAction.RESULT, "result": "half a pair: \ud800"},
+        {"action": DoubtAction.RESULT, "result": json.loads("[" * 240 + "]" * 240)},
+        {"action": DoubtAction.RESULT, "result": "x" * 10_000_001},
+        {"action": DoubtAction.RESULT, "result": object()},
+        {"action": DoubtAction.SKIP, "message": "half a pair: \ud800"},
+    ],
+    ids=["half a pair", "deep", "large", "no JSON", "message"],
+)
+async def test_what_no_tool_could_return_is_no_result_either(
+    steering: Steering, outside: Outside, fields: dict[str, object]
+) -> None:
+    """EX-3: refused before anything changes, so that a proper answer still counts."""
+    outside.answers["fs:write"] = lose
+    stopped = await start(steering, "return (await mcp.fs.write({ n: 1 })).n;")
+    bad = Resolution(task_id="n1", **fields)  # type: ignore[arg-type]
+    with pytest.raises(RequestError, match="n1"):
+        await go_on(steering, stopped, resolutions=(bad,))
+    assert stopped.workflow_id is not None
+    assert (await steering.engine.store.runs.get(stopped.workflow_id)).epoch == 0
+    good = Resolution(task_id="n1", action=DoubtAction.RESULT, result={"n": 7})
+    assert (await go_on(steering, stopped, resolutions=(good,))).result == 7
 
 
 async def test_only_approvers_decide_about_doubts(steering: Steering, outside: Outside) -> None:

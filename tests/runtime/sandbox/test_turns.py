@@ -203,7 +203,7 @@ const see = (error: unknown) => { seen.push((error as Error).stack!); };
 see(new Error("x"));
 [1].map(() => see(new TypeError("y")));
 const held = {}; Error.captureStackTrace(held); see(held);
-(Error as any).prepareStackTrace = (_: unknown, frames: any[]) => frames.map((f) => f.getFileName());
+(Error as any).prepareStackTrace = (_: unknown, all: any[]) => all.map((f) => f.getFileName());
 see(new Error("z"));
 try { JSON.parse("{"); } catch (error) { see(error); }
 try { mcp.s.t({ big: 1n }); } catch (error) { see(error); }
