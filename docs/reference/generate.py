@@ -28,6 +28,8 @@ COMMANDS = (
     "continue",
     "abort",
     "replan",
+    "grants",
+    "audit",
     "discover",
     "capabilities",
     "analyse",
@@ -38,6 +40,8 @@ COMMANDS = (
     "serve",
     "stdio",
     "client-config",
+    "keys",
+    "gc",
     "doctor",
     "sandbox-selftest",
 )

@@ -4,9 +4,10 @@ import json
 from collections.abc import Sequence
 
 from pml.cli.table import duration, moment, table
+from pml.cli.which import short
 from pml.domain.permissions import Permission
 from pml.domain.quarantine import quarantine_of
-from pml.domain.run import Run
+from pml.domain.run import Run, RunState
 from pml.domain.tools import Tool
 from pml.runtime.upstream.status import ServerStatus
 
@@ -15,16 +16,44 @@ LAST_WORDS = 8
 
 
 def render_runs(runs: Sequence[Run], *, width: int) -> str:
-    """One run per line, the latest first; without year and seconds, to leave the intent room."""
+    """One run per line, the latest first; below one that waits, for whom and until when."""
     if not runs:
         return "No runs.  `pml demo` makes one; `pml execute --help` shows how to make your own."
-    rows = [(run.id, run.state.value, moment(run.created_at_ms)[5:16], _why(run)) for run in runs]
-    return table(("run", "state", "started", "intent"), rows, width=width)
+    rows = [
+        (short(run.id), run.state.value, moment(run.created_at_ms)[5:16], _why(run)) for run in runs
+    ]
+    head, *lines = table(("run", "state", "started", "intent"), rows, width=width).split("\n")
+    notes = (waits_of(run) for run in runs)
+    told = [f"{line}\n  {note}" if note else line for line, note in zip(lines, notes, strict=True)]
+    return "\n".join([head, *told])
 
 
 def _why(run: Run) -> str:
-    """The intent, and of a nested run in which it ran."""
-    return run.intent if run.parent_run_id is None else f"in {run.parent_run_id[:8]}: {run.intent}"
+    """The intent, with what sets the run apart before it."""
+    marks = [
+        "dry run" if run.dry_run else "",
+        f"in {short(run.parent_run_id)}" if run.parent_run_id else "",
+        f"replaces {short(run.replaces_run_id)}" if run.replaces_run_id else "",
+    ]
+    told = ", ".join(mark for mark in marks if mark)
+    return f"{told}: {run.intent}" if told else run.intent
+
+
+_ASKS = {
+    RunState.PAUSED: ("continued", "continue"),
+    RunState.INTERRUPTED: ("continued", "continue"),
+    RunState.IN_DOUBT: ("told what became of a write", "continue"),
+    RunState.APPROVAL_REQUIRED: ("approved", "approve"),
+}
+
+
+def waits_of(run: Run) -> str:
+    """What a run that nobody called waits for, until when, and the next command."""
+    if run.state not in _ASKS or run.parent_run_id is not None:
+        return ""
+    asked, command = _ASKS[run.state]
+    until = f" until {moment(run.expires_at_ms)[5:16]}" if run.expires_at_ms else ""
+    return f"waits{until} to be {asked}: pml {command} {short(run.id)}"
 
 
 def render_tools(tools: Sequence[tuple[Tool, Permission]], *, width: int) -> str:

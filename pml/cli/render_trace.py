@@ -4,6 +4,7 @@ Calls that ran side by side show as bars that overlap.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from pml.cli.table import duration, moment, shorten
@@ -15,18 +16,19 @@ MAX_ROWS = 60
 MIN_BAR = 16
 MEANING = {
     RunState.RUNNING: "it has not ended yet; this is what it has done so far",
-    RunState.APPROVAL_REQUIRED: "a person has to agree first; nothing ran",
-    RunState.INTERRUPTED: "the process that ran it died; nothing more happens by itself",
+    RunState.APPROVAL_REQUIRED: "a person has to agree first",
+    RunState.PAUSED: "a layer is done, and the next one waits until somebody continues it",
+    RunState.INTERRUPTED: "the process that ran it died, and nothing of it is lost: continue it",
     RunState.IN_DOUBT: "a write was sent, and nobody knows whether it took effect",
     RunState.CANCELLED: "somebody stopped it",
 }
 """What a state means to the reader of a trace that has no error to show."""
 
 
-def render_trace(trace: ExecutionTrace, *, width: int) -> str:
-    """Head, timeline, decisions and results, in this order."""
+def render_trace(trace: ExecutionTrace, *, width: int, remarks: Sequence[str] = ()) -> str:
+    """Head with remarks, timeline, decisions and results, in this order."""
     parts = [
-        _head(trace, width),
+        "\n".join([_head(trace, width), *remarks]),
         render_timeline(trace, width=width),
         _decisions(trace),
         _results(trace, width),
@@ -71,7 +73,8 @@ def render_timeline(trace: ExecutionTrace, *, width: int) -> str:
     if len(tasks) > MAX_ROWS:
         lines.append(f"... and {len(tasks) - MAX_ROWS} more calls: --json shows all")
     total = sum(task.duration_ms for task in tasks)
-    lines.append(f"{duration(total)} of calls within {duration(span)}")
+    faster = f", speed-up {total / span:.1f}" if round(total / span, 1) > 1 else ""
+    lines.append(f"{duration(total)} of calls within {duration(span)}{faster}")
     return "\n".join(lines)
 
 

@@ -1,4 +1,7 @@
-"""Which run somebody means: by its id or, as with git, by the beginning of it."""
+"""Which run, or grant, somebody means: by its id or, as with git, by the beginning of it."""
+
+from collections.abc import Mapping
+from typing import TypeVar
 
 from pml.domain.run import Run
 from pml.errors import NotFoundError, RequestError
@@ -17,6 +20,9 @@ def short(run_id: str) -> str:
     return run_id[:SHORT]
 
 
+T = TypeVar("T")
+
+
 async def run_named(store: Store, wanted: str) -> Run:
     """The run of that id, or the only one whose id begins so.
 
@@ -26,14 +32,26 @@ async def run_named(store: Store, wanted: str) -> Run:
     """
     try:
         return await store.runs.get(wanted)
-    except NotFoundError as exc:
-        if len(wanted) < SHORTEST:
-            raise NotFoundError("run", wanted, "`pml runs` lists them") from exc
-    found = [run for run in await store.runs.recent(AMONG) if run.id.startswith(wanted.lower())]
+    except NotFoundError:
+        among = {run.id: run for run in await store.runs.recent(AMONG)}
+    return one_of(among, wanted, kind="run", command="pml runs")
+
+
+def one_of(among: Mapping[str, T], wanted: str, *, kind: str, command: str) -> T:
+    """What has that id, or is the only one whose id begins so.
+
+    Raises:
+        NotFoundError: there is none.
+        RequestError: there are several.
+    """
+    if wanted in among:
+        return among[wanted]
+    begins = wanted.lower() if len(wanted) >= SHORTEST else None
+    found = [key for key in among if begins is not None and key.startswith(begins)]
     if not found:
-        raise NotFoundError("run", wanted, "`pml runs` lists them")  # a kind
+        raise NotFoundError(kind, wanted, f"`{command}` lists them")
     if len(found) > 1:
-        named = ", ".join(run.id for run in found[:NAMED])
-        message = f"{wanted!r} is the beginning of {len(found)} runs ({named}): give more of it"
+        named = ", ".join(found[:NAMED])
+        message = f"{wanted!r} is the beginning of {len(found)} {kind}s ({named}): give more of it"
         raise RequestError(message)
-    return found[0]
+    return among[found[0]]

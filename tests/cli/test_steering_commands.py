@@ -90,10 +90,16 @@ def test_other_code_goes_on_with_what_was_done(pml: RunPml, workspace: Path) -> 
     """The finished results are `context` of the new run, and nothing is called again."""
     run_id = paused(pml)
 
-    done = pml("replan", run_id, "--code-file", "-", stdin='return context.n1 + "?";')
+    waiting = pml("runs", "--waiting").stdout
+    assert f"to be continued: pml continue {run_id[:8]}" in waiting
+    again = ("replan", run_id, "--code-file", "-", "--json")
+    done = pml(*again, stdin='return context.n1 + "?";')
     assert done.returncode == ExitCode.OK, done.stderr
-    assert '"hi?"' in done.stdout
+    answer = json.loads(done.stdout)
+    assert answer["result"] == "hi?"
     assert calls(workspace) == ["echo"]
+    assert f"replaced by run {answer['workflowId']}" in pml("trace", run_id[:8]).stdout
+    assert f"replaces run {run_id}" in pml("trace", answer["workflowId"]).stdout
 
 
 def test_a_write_in_doubt_is_settled_by_what_somebody_says(pml: RunPml, workspace: Path) -> None:
@@ -110,6 +116,11 @@ def test_a_write_in_doubt_is_settled_by_what_somebody_says(pml: RunPml, workspac
     assert (unknown.returncode, "no task 'n9'" in unknown.stderr) == (ExitCode.USAGE, True)
     done = pml("continue", run_id, "--resolve", 'n1=result:{"ok": true}', "--json")
     assert json.loads(done.stdout)["result"] == {"ok": True}
+    assert calls(workspace) == ["die"]
+    told = pml("trace", run_id).stdout
+    assert "n1: in doubt; somebody gave the result" in told
+    replayed = pml("trace", run_id, "--replay")
+    assert (replayed.returncode, "no call, the same way" in replayed.stdout) == (0, True)
     assert calls(workspace) == ["die"]
 
 
@@ -138,6 +149,7 @@ def test_what_waits_for_a_person_is_listed_shown_and_goes_on_with_yes(
     assert done.returncode == ExitCode.OK, done.stderr
     assert '"written"' in done.stdout
     assert (path.read_text(), calls(workspace)) == ("agreed", ["put"])
+    assert "granted by local" in pml("trace", run_id).stdout
     assert pml("approve", run_id, "--deny").returncode == ExitCode.FAILED
     assert run_id[:8] not in pml("approve").stdout
 
