@@ -59,7 +59,7 @@ call  tool         time  0                                           90 ms
 n1    git:log     60 ms  #################################................
 n2    git:log     60 ms  #################################................
 n3    git:log     30 ms  ................................#################  failed
-150 ms of calls within 90 ms
+150 ms of calls within 90 ms, speed-up 1.7
 
 decisions
   d1: true x2, false
