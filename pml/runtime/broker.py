@@ -36,6 +36,7 @@ from pml.runtime.ending import (
     ending_of,
     failed,
     in_doubt,
+    not_replayed,
     paused,
     reason_of,
     sandbox_lost,
@@ -155,7 +156,8 @@ class Broker:
                     self._handle(await self._inbox.get())
                     self._after_message()
         except TimeoutError:
-            self._stop(failed(deadline_error(self.ledger, self.plan.timeout_ms)))
+            late = deadline_error(self.ledger, self.plan.timeout_ms)
+            self._stop(failed(late) if self._rerun is None else not_replayed(self.plan.timeout_ms))
         finally:
             await self._release(reader)
         return self._ending()

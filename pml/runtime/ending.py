@@ -226,6 +226,16 @@ def deadline_error(ledger: Ledger, timeout_ms: int) -> ExecuteError:
     )
 
 
+def not_replayed(timeout_ms: int) -> Ending:
+    """The log was not used up in time; the program has not got any further, so nothing is lost."""
+    message = (
+        f"the run could not be replayed within {timeout_ms} ms, more than it may take as a whole: "
+        "the machine is busier than it was; continue the run later"
+    )
+    error = ExecuteError(code="interrupted", message=message)
+    return Ending(state=RunState.INTERRUPTED, error=error)
+
+
 def doubt_error(ledger: Ledger, unknown: Unknown) -> ExecuteError:
     """A write was sent and no answer came."""
     issued = ledger.calls[unknown.call].issued

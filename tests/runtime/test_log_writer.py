@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pml.domain.ledger import Ledger
 from pml.domain.run import LogRecord
-from pml.errors import StoreError
+from pml.errors import FencedError, StoreError
 from pml.runtime.log_writer import LogWriter
 
 
@@ -118,3 +118,21 @@ async def test_an_append_whose_answer_was_lost_is_not_repeated() -> None:
     await writer.commit()
     assert log.records == ledger.records
     assert [len(batch) for batch in log.batches] == [3, 1]
+
+
+async def test_where_somebody_else_has_written_meanwhile_nothing_more_is_ours() -> None:
+    """EX-3: an append whose answer was lost may have come after another process's."""
+    log, ledger = SlowLog(), Ledger()
+    writer = LogWriter(log, "run", ledger, epoch=3)
+    log.broken = True
+    reach(ledger, 1)
+    with pytest.raises(StoreError):
+        await writer.commit()
+    log.broken = False
+    theirs = Ledger()
+    theirs.reach("l2", at_ms=1)
+    log.batches.append(tuple(theirs.records))
+    for _ in range(2):
+        with pytest.raises(FencedError):
+            await writer.commit()
+    assert log.records == theirs.records

@@ -2,8 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,7 +18,7 @@ from pml.domain.run import Delivered, LogRecord
 from pml.domain.structure import StaticStructure
 from pml.runtime.broker import Broker
 from pml.runtime.ending import Ending, needs_sandbox
-from pml.runtime.log_writer import LogWriter
+from pml.runtime.log_writer import AppendsRecords, LogWriter
 from pml.runtime.plan import RunPlan
 from pml.runtime.recorder import executed_path
 from pml.runtime.sandbox.module import module_text
@@ -117,18 +116,24 @@ async def live(
     ledger: Ledger | None = None,
     *,
     layered: bool = False,
-    world: type[World] = World,
+    world: Callable[..., World] = World,
     limits: Limits | None = None,
+    log: AppendsRecords | None = None,
     **plan: Any,  # noqa: ANN401  # fields of RunPlan
 ) -> Life:
-    """Run or resume the program in a world of its own, as far as the broker goes."""
+    """Run or resume the program in a world of its own, as far as the broker goes.
+
+    Raises:
+        FencedError: ``log`` says that another process runs it.
+    """
     ledger = Ledger() if ledger is None else ledger
+    log = KeptLog(ledger.records) if log is None else log
     around = world(program.case.seed, ledger, layered=layered)
     limits = limits or Limits()
     if not needs_sandbox(ledger):
-        return await _life(program, None, ledger, around, limits=limits, plan=plan)
+        return await _life(program, None, ledger, around, limits=limits, log=log, plan=plan)
     async with pool.checkout() as player:
-        return await _life(program, player, ledger, around, limits=limits, plan=plan)
+        return await _life(program, player, ledger, around, limits=limits, log=log, plan=plan)
 
 
 async def _life(
@@ -138,6 +143,7 @@ async def _life(
     world: World,
     *,
     limits: Limits,
+    log: AppendsRecords,
     plan: dict[str, Any],
 ) -> Life:
     code = Watched(player)
@@ -152,7 +158,7 @@ async def _life(
         ),
         sandbox=None if player is None else code,
         upstreams=world,
-        log=LogWriter(KeptLog(ledger.records), "run", ledger, epoch=0),
+        log=LogWriter(log, "run", ledger, epoch=0),
         ledger=ledger,
         now_ms=world.now_ms,
         emit=lambda _: None,
@@ -166,8 +172,9 @@ async def _life(
     stuck = not running.done()
     for task in (running, happening):
         task.cancel()
-        with suppress(asyncio.CancelledError, StuckError):
-            await task
+    for came in await asyncio.gather(running, happening, return_exceptions=True):
+        if isinstance(came, Exception) and not isinstance(came, StuckError):
+            raise came
     return Life(
         ending=None if stuck else running.result(),
         records=tuple(ledger.records),
