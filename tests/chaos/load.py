@@ -131,7 +131,7 @@ class Load:
     async def _decide(self, run: Run) -> None:
         """Answer one run; what is decided of a stop is the same however often it is asked."""
         try:
-            dice = Random(f"{run.id} {run.state} {run.epoch}").random()
+            dice = Random(f"{run.intent} {run.state} {run.epoch}").random()
             name = {"workflow_id": run.id}
             if dice < _ABORTS or self._refusals[run.id] > PATIENCE:
                 await self._twice("pml_abort", name)
