@@ -5,7 +5,7 @@ export PIP_CONSTRAINT = constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 INSTALL = $(PYTHON) -m pip --python .venv/bin/python install --quiet --editable
 
-.PHONY: help setup demo test lint bench
+.PHONY: help setup demo test lint bench chaos
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -24,6 +24,9 @@ lint: .venv/dev.stamp ## ruff, mypy and the import contracts
 
 bench: .venv/dev.stamp ## run every benchmark; the last line of each is one JSON object
 	for script in experiments/bench/*.py; do echo "== $$script"; .venv/bin/python $$script || exit 1; done
+
+chaos: .venv/dev.stamp ## kill everything 500 times under running programs, and judge what is left
+	.venv/bin/python -m tests.chaos --kills 500
 
 # Only the core and the demo's two servers: no torch.
 .venv/demo.stamp: pyproject.toml constraints.txt | .venv/bin/python

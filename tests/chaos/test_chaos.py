@@ -1,6 +1,6 @@
 """Fifty kills, and nothing lost, doubled, hanging or left behind (EX-3, OP-4, OP-5).
 
-`make chaos` makes ten times as many; docs/how-to/chaos.md says how to read what it prints.
+`make chaos` makes ten times as many; docs/explanation/chaos.md says what is judged.
 """
 
 import json
