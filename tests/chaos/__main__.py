@@ -20,6 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.chaos.chaos import Outcome, make
+from tests.chaos.evidence import Recovery
 from tests.chaos.verdict import answered_by_server, violations
 
 SHOWN = 10
@@ -81,27 +82,32 @@ def report(outcome: Outcome, took_s: float) -> None:
     )
     say(f"{len(evidence.told)} answers told, {len(evidence.retried)} retries asked for")
     say(f"requests: {_counts(load.outcomes)}")
-    times = sorted(one.took_s for one in evidence.recoveries)
-    if len(times) > 1:
-        cuts = statistics.quantiles(times, n=100)
-        say(
-            f"recovery of {len(times)} runs: median {cuts[49]:.2f} s, 95 % {cuts[94]:.2f} s, "
-            f"longest {times[-1]:.2f} s"
-        )
+    for what, calm in (("between bursts", True), ("amid more kills", False)):
+        say(f"recovery {what}: {_spread([r for r in evidence.recoveries if r.calm is calm])}")
+
+
+def _spread(recoveries: list[Recovery]) -> str:
+    """How long they took, in words."""
+    if not recoveries:
+        return "no run needed any"
+    times = sorted(one.took_s for one in recoveries)
+    at = [times[min(len(times) - 1, len(times) * percent // 100)] for percent in (50, 95)]
+    return (
+        f"{len(times)}; median {at[0]:.2f} s, 95 % {at[1]:.2f} s, longest {times[-1]:.2f} s "
+        f"(servers started in {statistics.median(one.boot_s for one in recoveries):.1f} s)"
+    )
 
 
 def summary(outcome: Outcome, took_s: float, *, ok: bool) -> dict[str, object]:
     """The same for programs."""
-    times = sorted(one.took_s for one in outcome.evidence.recoveries)
-    boots = [one.boot_s for one in outcome.evidence.recoveries]
+    calm = [one.took_s for one in outcome.evidence.recoveries if one.calm]
     return {
         "ok": ok,
         "kills": len(outcome.struck),
         "under_way": sum(one.under_way > 0 for one in outcome.struck),
         "runs": len(outcome.evidence.kept),
         "resumed": sum(kept.run.epoch for kept in outcome.evidence.kept.values()),
-        "recovery_s": {"median": times[len(times) // 2], "longest": times[-1]} if times else {},
-        "boot_s": round(statistics.fmean(boots), 1) if boots else 0,
+        "longest_recovery_s": round(max(calm, default=0.0), 2),
         "took_s": round(took_s, 1),
     }
 

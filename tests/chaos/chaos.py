@@ -14,17 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from pml.domain.run import Run, RunState
-from pml.errors import StoreError
 from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
-from pml.store.ports import Store
 from pml.store.postgres import postgres_store
 from tests.chaos import processes
-from tests.chaos.evidence import ALL, Evidence, Recovery, read_requests, read_store, roots
+from tests.chaos.evidence import Evidence, read_requests, read_store
 from tests.chaos.faults import Faults, Struck, plan
 from tests.chaos.load import Load
 from tests.chaos.programs import INNER
+from tests.chaos.recovery import Watch
 from tests.chaos.site import BOOT_S, Served, Site
 
 AGENTS = 8
@@ -32,8 +30,6 @@ BURST = 25
 ENDS_S = 300.0
 """For all runs to end after a burst, with somebody who answers; programs take seconds, on
 a machine that has to do something else, minutes."""
-SLOW_S = 3.0
-"""A recovery that took longer is told with its run, to be looked up in the servers' logs."""
 _LOOK_S = 0.05
 _REAP_S = 0.5
 _LEFT_S = 15.0
@@ -86,11 +82,13 @@ class Chaos:
             servers = (Served(self.site, "one"), Served(self.site, "two"))
             load = Load(servers, store, self.evidence, Random(f"{self.seed} load"))
             faults = Faults(self.site, servers, load, self.evidence, Random(f"{self.seed} faults"))
+            watch = Watch(store, servers, self.evidence.recoveries)
             async with _in_background(*(server.run() for server in servers), _reaping()):
                 await self._up(servers)
                 await self._teach(load)
-                async with _in_background(load.person(), *(load.agent() for _ in range(AGENTS))):
-                    await self._bursts(faults, load)
+                agents = [load.agent() for _ in range(AGENTS)]
+                async with _in_background(watch.run(), load.person(), *agents):
+                    await self._bursts(faults, load, watch)
             self.evidence.requests = read_requests(self.site)
             self.evidence.kept = await read_store(store)
         starts = sum(server.starts for server in servers)
@@ -105,84 +103,27 @@ class Chaos:
         assert answer["status"] == "success", answer
         load.capability = (await load.store.capabilities.get(answer["capabilityId"])).name
 
-    async def _bursts(self, faults: Faults, load: Load) -> None:
+    async def _bursts(self, faults: Faults, load: Load, watch: Watch) -> None:
         random = Random(f"{self.seed} plan")
-        burst = 0
-        while (left := self.kills - len(faults.struck)) > 0:
-            burst += 1
+        while len(faults.struck) < self.kills:
             load.begins = True
-            await faults.strike(plan(random, min(BURST, left)))
+            watch.calm(now=False)
+            await faults.strike(plan(random, min(BURST, self.kills - len(faults.struck))))
             load.begins = False
-            last = ", ".join(one.fault.kind for one in faults.struck[-3:])
-            took = await self._recovered(load)
+            watch.calm(now=True)
             await faults.calm()
             await self._up(load.servers)
-            await self._all_end(load.store)
-            slowest = max((one.took_s for one in took), default=0.0)
-            self.say(
-                f"burst {burst}: {len(faults.struck)} kills, {load.started} runs; "
-                f"{len(took)} runs were under way, all recovered {slowest:.1f} s after "
-                f"the end ({last})"
-            )
+            with contextlib.suppress(TimeoutError):  # what has not ended then is judged
+                async with asyncio.timeout(ENDS_S):
+                    await watch.all_ended()
+            left = watch.not_final
+            how = f"{left} did not end" if left else "all have ended"
+            self.say(f"{len(faults.struck)} kills, {load.started} runs were asked for: {how}")
 
     async def _up(self, servers: tuple[Served, ...]) -> None:
         async with asyncio.timeout(BOOT_S):
             while not all(server.serves for server in servers):  # noqa: ASYNC110  # other processes
                 await asyncio.sleep(_LOOK_S)
-
-    async def _recovered(self, load: Load) -> list[Recovery]:
-        """How long each run that is under way takes until somebody has it, once PML is back.
-
-        PML is back when one server takes requests and the database answers: any server goes on
-        with any run.
-        """
-        while not any(server.serves for server in load.servers):  # noqa: ASYNC110  # processes
-            await asyncio.sleep(_LOOK_S)
-        under_way = await self._patiently(lambda: self._not_final(load.store))
-        loop, took = asyncio.get_running_loop(), dict[str, Recovery]()
-        back = loop.time()
-        while len(took) < len(under_way):
-            now_s = loop.time() - back
-            here = [server for server in load.servers if server.serves]
-            pids = {str(server.pid) for server in here}
-            runs = await self._patiently(lambda: self._not_final(load.store))
-            adrift = {run.id for run in runs if not _in_hands(run, pids)} - took.keys()
-            boot_s = max((server.boot_s for server in here), default=0.0)
-            for run in under_way:
-                if run.id not in took and (run.id not in adrift or now_s > ENDS_S):
-                    took[run.id] = Recovery(run.id, now_s, boot_s)
-            await asyncio.sleep(_LOOK_S)
-        found = list(took.values())
-        for one in found:
-            if one.took_s > SLOW_S:
-                self.say(f"run {one.run_id} was without a server for {one.took_s:.1f} s")
-        self.evidence.recoveries += found
-        return found
-
-    async def _all_end(self, store: Store) -> None:
-        """Wait for every run to end; what does not is judged later."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(ENDS_S):
-                while await self._patiently(lambda: self._not_final(store)):  # noqa: ASYNC110
-                    await asyncio.sleep(_LOOK_S)
-
-    async def _not_final(self, store: Store) -> list[Run]:
-        return [run for run in roots(await store.runs.recent(ALL)) if not run.state.final]
-
-    async def _patiently(self, ask: Callable[[], Awaitable[list[Run]]]) -> list[Run]:
-        """The answer, once the database gives one."""
-        while True:
-            try:
-                return await ask()
-            except StoreError:
-                await asyncio.sleep(_LOOK_S)
-
-
-def _in_hands(run: Run, pids: set[str]) -> bool:
-    """Whether a living server runs it, or it waits for the person."""
-    if run.state is RunState.RUNNING:
-        return run.owner.split("/")[3] in pids
-    return run.state is not RunState.INTERRUPTED
 
 
 async def _reaping() -> None:

@@ -60,13 +60,15 @@ class Retried:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A run that was under way when the faults of a burst were over."""
+    """A run that nobody ran, until somebody did."""
 
     run_id: str
     took_s: float
-    """From when PML was back until a living server had the run, or it waited or had ended."""
+    """While PML was up: until a living server had the run, or it waited or had ended."""
     boot_s: float
     """How long PML had needed to start just before."""
+    calm: bool
+    """Whether nothing was killed meanwhile."""
 
 
 @dataclass(slots=True)

@@ -66,7 +66,7 @@ def sound() -> Evidence:
         requests=[Request("a:write", "w", "sw"), Request("a:read", "r", "sr")],
         kept={ROOT: Kept(run(), ledger, (trace(),))},
         told=[Told("pml_execute", {**told, "result": ["w"], "tasks": tasks})],
-        recoveries=[Recovery(ROOT, 0.1, 1.5)],
+        recoveries=[Recovery(ROOT, 0.1, 1.5, calm=True), Recovery(ROOT, 60.0, 1.5, calm=False)],
     )
 
 
@@ -193,7 +193,7 @@ BROKEN: list[tuple[str, Callable[[Evidence], Evidence]]] = [
     ("nothing diverges", lambda e: failed(e, "internal")),
     ("nothing diverges", lambda e: with_(e, "faults", "an error inside PML")),
     ("no orphans", lambda e: with_(e, "orphans", "7: deno run")),
-    ("recovered in time", lambda e: with_(e, "recoveries", Recovery(ROOT, 10.1, 1.5))),
+    ("recovered in time", lambda e: with_(e, "recoveries", Recovery(ROOT, 10.1, 1.5, calm=True))),
 ]
 
 
@@ -234,5 +234,5 @@ def test_a_write_that_was_not_sent_did_not_arrive() -> None:
 def test_a_machine_that_is_slow_to_start_pml_has_longer_to_recover(
     took_s: float, held: bool
 ) -> None:
-    evidence = Evidence(recoveries=[Recovery(ROOT, took_s, 2 * BOOT_S)])
+    evidence = Evidence(recoveries=[Recovery(ROOT, took_s, 2 * BOOT_S, calm=True)])
     assert bool(violations(evidence)["recovered in time"]) is not held
