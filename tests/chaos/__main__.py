@@ -12,6 +12,7 @@ import asyncio
 import json
 import secrets
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
@@ -19,8 +20,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.chaos.chaos import Outcome, make
+from tests.chaos.chaos import Chaos, Outcome
 from tests.chaos.evidence import Recovery
+from tests.chaos.faults import KINDS
+from tests.chaos.site import Site
 from tests.chaos.verdict import answered_by_server, violations
 
 SHOWN = 10
@@ -29,16 +32,19 @@ SHOWN = 10
 
 def main() -> int:
     """Make one chaos and judge it."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends us: leave nothing
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", default=None, help="of a run before; else a new one")
     parser.add_argument("--keep", action="store_true", help="keep the folder in any case")
+    parser.add_argument("--only", nargs="+", default=(), choices=KINDS, help="kinds of faults")
     options = parser.parse_args()
     seed = options.seed or secrets.token_hex(4)
     folder = Path(tempfile.mkdtemp(prefix="pml-chaos-"))
     say(f"seed {seed}, {options.kills} kills, in {folder}")
     began = time.monotonic()
-    outcome = asyncio.run(make(folder, seed=seed, kills=options.kills, say=say))
+    chaos = Chaos(Site.make(folder), seed, options.kills, say, options.only)
+    outcome = asyncio.run(chaos.run())
     found = violations(outcome.evidence)
     report(outcome, time.monotonic() - began)
     for name, sentences in found.items():

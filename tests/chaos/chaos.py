@@ -8,10 +8,9 @@ take that were under way; then a person answers what waits, until every run has 
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 
 from pml.store.database import Database
@@ -55,6 +54,8 @@ class Chaos:
     seed: str
     kills: int
     say: Callable[[str], None]
+    only: Collection[str] = ()
+    """Kinds of faults; empty: all."""
     evidence: Evidence = field(default_factory=Evidence)
 
     async def run(self) -> Outcome:
@@ -108,7 +109,8 @@ class Chaos:
         while len(faults.struck) < self.kills:
             load.begins = True
             watch.calm(now=False)
-            await faults.strike(plan(random, min(BURST, self.kills - len(faults.struck))))
+            count = min(BURST, self.kills - len(faults.struck))
+            await faults.strike(plan(random, count, self.only))
             load.begins = False
             watch.calm(now=True)
             await faults.calm()
@@ -146,8 +148,3 @@ async def _in_background(*works: Awaitable[None]) -> AsyncIterator[None]:
 
 async def _as_task(work: Awaitable[None]) -> None:
     await work
-
-
-async def make(folder: Path, *, seed: str, kills: int, say: Callable[[str], None]) -> Outcome:
-    """One chaos in ``folder``."""
-    return await Chaos(Site.make(folder), seed, kills, say).run()

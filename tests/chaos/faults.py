@@ -5,7 +5,7 @@ import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from dataclasses import dataclass, field
 from random import Random
 
@@ -47,9 +47,10 @@ class Struck:
     """Requests of clients that the victim had a part in."""
 
 
-def plan(random: Random, count: int) -> list[Fault]:
-    """That many faults."""
-    kinds = random.choices(list(_KINDS), weights=list(_KINDS.values()), k=count)
+def plan(random: Random, count: int, only: Collection[str] = ()) -> list[Fault]:
+    """That many faults; ``only`` of these kinds, where any are named."""
+    weights = {kind: weight for kind, weight in KINDS.items() if not only or kind in only}
+    kinds = random.choices(list(weights), weights=list(weights.values()), k=count)
     return [
         Fault(
             kind,
@@ -60,7 +61,7 @@ def plan(random: Random, count: int) -> list[Fault]:
     ]
 
 
-_KINDS = {  # the cheaper the recovery, the more often: most of a chaos is waiting for servers
+KINDS = {  # the cheaper the recovery, the more often: most of a chaos is waiting for servers
     "upstream": 36,
     "sandbox": 24,
     "backend": 14,

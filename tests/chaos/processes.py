@@ -7,12 +7,15 @@ that something left behind is found among its descendants, whoever started it.
 import contextlib
 import ctypes
 import os
+import signal
 import time
 from collections.abc import Iterable
 
 import psutil
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def adopt_orphans() -> None:
@@ -21,9 +24,13 @@ def adopt_orphans() -> None:
     Raises:
         OSError: the kernel refuses.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+    if _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+def end_with_parent() -> None:
+    """Before the program of a child begins: it is told to end when the chaos itself is killed."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 def below(pid: int) -> list[psutil.Process]:

@@ -147,6 +147,7 @@ class Served:
             *[sys.executable, "-c", "from pml.cli.main import main; main()", *arguments],
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
+            preexec_fn=processes.end_with_parent,
             env=os.environ
             | {
                 "PML_DATABASE_URL": self.site.url,
