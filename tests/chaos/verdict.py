@@ -151,7 +151,7 @@ def every_run_ends(evidence: Evidence) -> Iterator[str]:
     for kept in evidence.kept.values():
         if not kept.run.state.final:
             yield f"run {kept.run.id} is still {kept.run.state} ({kept.run.reason})"
-        elif not kept.traces:
+        elif not kept.traces and kept.ledger.records:  # without any, nothing has run
             yield f"run {kept.run.id} ended ({kept.run.state}) without a trace"
     yield from (f"no answer: {what}" for what in evidence.hanging)
 
