@@ -280,7 +280,9 @@ class Steering:
             error = ExecuteError(code="aborted", message=reason)
             stint.stop(Ending(state=RunState.ABORTED, error=error))
             await stint.join()
-            return await self.status(run.id)
+            stood, run = run, await engine.store.runs.get(run.id)
+            if run != stood:  # else the stint had not taken it over yet: it stands as before
+                return await self.status(run.id)
         if run.state is RunState.RUNNING:  # in another process: what it still does is fenced
             run = await self._rescued(run, lambda _: False)
             if run.state is RunState.IN_DOUBT:

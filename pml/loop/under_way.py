@@ -89,9 +89,11 @@ class RunUnderWay:
             _log.info("run_taken_over", run=run_id, reason=str(exc))
             return await self.standing(run_id)
         except asyncio.CancelledError:
-            if self._books is None:
+            if self._books is not None:
+                return await self._books.stopped()
+            if self.stint.stopped is None:
                 raise
-            return await self._books.stopped()
+            return await self.standing(run_id)  # it was never this process's own
 
     async def _with_plan(self, response: ExecuteResponse) -> ExecuteResponse:
         """With all that would happen, where somebody is asked about a run on its way (HIL-2)."""
