@@ -27,6 +27,7 @@ async def check_all(settings: Settings) -> tuple[Check, ...]:
     checks.append(await _deno())
     checks.append(await _guarded("sandbox", lambda: _sandbox(settings), _MEND_SANDBOX))
     checks.append(await _guarded("database", lambda: _database(settings), _MEND_DATABASE))
+    checks.append(await _guarded("changed tools", lambda: _changed_tools(settings), _MEND_DATABASE))
     checks.append(await _guarded("permissions", lambda: _permissions(settings), _MEND_FILE))
     try:
         checks += await _servers(settings)
@@ -110,6 +111,18 @@ async def _database(settings: Settings) -> Check:
         took = duration((time.perf_counter() - started) * 1_000)
     kind = "the server of PML_DATABASE_URL" if settings.database_url else "embedded PostgreSQL"
     return ok("database", f"{kind}, ready in {took}, {'has runs' if runs else 'no runs yet'}")
+
+
+async def _changed_tools(settings: Settings) -> Check:
+    """Tools that nobody can call until somebody has looked at what changed (HIL-5)."""
+    from pml.serve.compose import open_store
+
+    async with open_store(settings) as store:
+        held = [each.now.id for each in await store.tool_schemas.quarantined()]
+    if not held:
+        return ok("changed tools", "every tool is described as it was accepted")
+    mend = f"`pml tools {' '.join(held)} --accept` shows what changed and accepts it"
+    return noted("changed tools", f"quarantined: {', '.join(held)}", mend)
 
 
 async def _permissions(settings: Settings) -> Check:
