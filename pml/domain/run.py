@@ -252,3 +252,6 @@ LogRecord: TypeAlias = (
     | Settled
 )
 """Replay compares what the code did and feeds `Delivered` and `TimerFired` (rule 3)."""
+
+IDLE_RECORDS = (Attempted, RetryAllowed)
+"""What a run leaves in its log that gets no further, however often it is resumed."""

@@ -15,7 +15,7 @@ from pml.domain.program import Diagnostic
 from pml.domain.response import ExecuteResponse, TaskSummary
 from pml.domain.run import Issued, Run, RunState
 from pml.domain.trace import ExecutionTrace
-from pml.errors import PmlError, StoreError
+from pml.errors import FencedError, PmlError, RunStateError, StoreError
 from pml.loop.answer import Waiting, answer, held_calls, options
 from pml.loop.children import settle_children
 from pml.loop.close import History, close, trace_of
@@ -92,15 +92,19 @@ class Books:
 
         Raises:
             CancelledError: it was cancelled; it is closed.
+            RunStateError: it was stopped, and somebody has ended it.
+            FencedError: it was stopped, and somebody has taken it over.
         """
-        stop = self.stint.stopped
-        ending = stop or Ending(state=RunState.CANCELLED)
+        stop, ending = self.stint.stopped, self.stint.end
         if self.ledger.in_doubt:
             ending = replace(ending, state=RunState.IN_DOUBT)
         trace = self._trace(ending)
         try:
             ending = await finished(self._with_children(ending))
             trace = await finished(self._close(ending, None))
+        except (FencedError, RunStateError):
+            if stop is not None:
+                raise
         except PmlError:  # must not replace the cancellation
             _log.exception("cancelled_run_not_closed", run=self.run.id)
             self.means.unclosed[self.run.id] = partial(self._close, ending, None)

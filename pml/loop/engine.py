@@ -276,7 +276,8 @@ class Engine(Means):
             return await self.join(stint, asked.watchers)
         told = () if asked.parent is not None else (self.emit,)  # else its caller tells them
         watchers = [*told, *asked.watchers]
-        stint = self.under_way.begin(run.id, watchers, work)
+        caller = None if asked.parent is None else self.under_way.find(asked.parent.id)
+        stint = self.under_way.begin(run.id, watchers, work, caller)
         try:
             return await seen_through(stint)
         finally:

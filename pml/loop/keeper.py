@@ -20,6 +20,7 @@ from pml.domain.run import Run, RunState
 from pml.errors import FencedError, PmlError, RunStateError, StoreError
 from pml.loop.bookkeeping import end_run
 from pml.loop.clean_up import clean_up
+from pml.loop.fruitless import given_up
 from pml.loop.places import NoPlaceError
 from pml.loop.recover import recover, rescue
 from pml.loop.steering import Steering
@@ -31,8 +32,6 @@ EVERY_S = 1.0
 """Between two looks for orphans; each costs three small queries."""
 DAY_S = 86_400.0
 """Between two times that a server deletes what is kept no longer; the first is at its start."""
-ATTEMPTS = 100
-"""A run that was taken over so often does not go on by itself: it may be what kills processes."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 """Before a run that could not go on is tried again; doubled each time."""
 _RUNS = 1_000
@@ -113,7 +112,8 @@ class Keeper:
         await self._see_to_the_unasked()
         if self._resumes:
             for run in await engine.store.runs.recent(_RUNS, RunState.INTERRUPTED):
-                self._resume(run)
+                if not await given_up(engine.bookkeeping, run):
+                    self._resume(run)
 
     async def idle(self) -> None:
         """Return when nothing that was resumed is under way."""
@@ -137,12 +137,17 @@ class Keeper:
         what is said to run here and does not (the answer to a claim was lost) is put in order.
         """
         engine = self._engine
-        for run in await engine.store.runs.recent(_RUNS, RunState.RUNNING):
-            ours, stint = run.owner == engine.owner, engine.under_way.find(run.id)
-            if stint is not None and not ours:
+        running = {run.id: run for run in await engine.store.runs.recent(_RUNS, RunState.RUNNING)}
+        for stint in engine.under_way:
+            if stint.epoch is None:
+                continue  # whether it gets the run is decided when it claims it
+            run = running.get(stint.run_id) or await engine.store.runs.get(stint.run_id)
+            if run.epoch != stint.epoch:
                 error = ExecuteError(code="interrupted", message="another process took it over")
                 stint.stop(Ending(state=RunState.INTERRUPTED, error=error))
-            elif stint is None and ours and run.id not in engine.unclosed:
+        for run in running.values():
+            lost = run.owner == engine.owner and engine.under_way.find(run.id) is None
+            if lost and run.id not in engine.unclosed:
                 await rescue(engine.bookkeeping, run)
 
     async def _expire(self) -> None:
@@ -175,11 +180,10 @@ class Keeper:
         return (await self._engine.store.runs.get(parent_run_id)).state.final
 
     def _resume(self, run: Run) -> None:
-        """Let a run go on by itself, unless it was tried too often or just now."""
+        """Let a run go on by itself, unless it was tried just now."""
         not_before, _ = self._not_before.get(run.id, (0.0, 0.0))
         if (
             run.parent_run_id is not None
-            or run.epoch >= ATTEMPTS
             or run.id in self._resuming
             or time.monotonic() < not_before
         ):

@@ -12,6 +12,7 @@ from typing import Any
 
 from pml.domain.events import Event
 from pml.domain.response import ExecuteResponse
+from pml.domain.run import RunState
 from pml.loop.means import Emit
 from pml.runtime.ending import Ending
 
@@ -24,6 +25,10 @@ class Stint:
     watchers: list[Emit] = field(default_factory=list)
     stopped: Ending | None = None
     """What it comes to, unless a write is left in doubt; None: nobody has stopped it."""
+    caller: "Stint | None" = None
+    """The one whose code called the run."""
+    epoch: int | None = None
+    """Of the run since it is this process's own; None: it is not yet."""
     task: "asyncio.Task[ExecuteResponse] | None" = None
 
     def emit(self, event: Event) -> None:
@@ -36,6 +41,18 @@ class Stint:
         if self.stopped is None and self.task is not None:
             self.stopped = ending
             self.task.cancel()
+
+    @property
+    def end(self) -> Ending:
+        """What it comes to, now that it was cancelled.
+
+        What was interrupted above goes on later, so what it called does too.
+        """
+        if self.stopped is not None:
+            return self.stopped
+        above = None if self.caller is None else self.caller.end
+        interrupted = above is not None and above.state is RunState.INTERRUPTED
+        return above if above is not None and interrupted else Ending(state=RunState.CANCELLED)
 
     async def join(self) -> ExecuteResponse | None:
         """What it comes to; None if it was cancelled by whoever began it."""
@@ -66,10 +83,11 @@ class UnderWay:
         run_id: str,
         watchers: list[Emit],
         work: Callable[[Stint], Coroutine[Any, Any, ExecuteResponse]],
+        caller: Stint | None = None,
     ) -> Stint:
         """Begin a stint of a run that has none."""
         assert run_id not in self._stints
-        stint = Stint(run_id, watchers)
+        stint = Stint(run_id, watchers, caller=caller)
         self._stints[run_id] = stint
         stint.task = asyncio.create_task(work(stint))
         stint.task.add_done_callback(lambda _: self._stints.pop(run_id))

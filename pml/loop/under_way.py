@@ -17,7 +17,7 @@ from pml.domain import events
 from pml.domain.ledger import Ledger
 from pml.domain.program import Diagnostic
 from pml.domain.response import ExecuteResponse
-from pml.domain.run import Run, RunState
+from pml.domain.run import IDLE_RECORDS, Run, RunState
 from pml.domain.structure import ANY_TOOL
 from pml.errors import FencedError, RunStateError, SandboxError, StoreError
 from pml.loop.books import COMES_BACK_S, Asks, Books
@@ -89,11 +89,16 @@ class RunUnderWay:
             _log.info("run_taken_over", run=run_id, reason=str(exc))
             return await self.standing(run_id)
         except asyncio.CancelledError:
-            if self._books is not None:
-                return await self._books.stopped()
-            if self.stint.stopped is None:
+            if self._books is None and self.stint.stopped is None:
                 raise
-            return await self.standing(run_id)  # it was never this process's own
+            return await self._stopped()
+
+    async def _stopped(self) -> ExecuteResponse:
+        """What is told when it was cancelled or stopped: how it stands, if that is elsewhere."""
+        if self._books is not None:
+            with suppress(FencedError, RunStateError):
+                return await self._books.stopped()
+        return await self.standing(self.history.run.id)
 
     async def _with_plan(self, response: ExecuteResponse) -> ExecuteResponse:
         """With all that would happen, where somebody is asked about a run on its way (HIL-2)."""
@@ -109,9 +114,9 @@ class RunUnderWay:
         async with self._sandbox() as sandbox:
             books = await finished(self._enter())
             ending = await self._attempt(sandbox, books)
-        stuck, known = 0, len(self._ledger.records)
+        stuck, known = 0, self._progress()
         while ending.state is RunState.INTERRUPTED and stuck < STUCK and await _kept(books.writer):
-            grown = len(self._ledger.records)
+            grown = self._progress()
             stuck, known = (0 if grown > known else stuck + 1), grown
             try:
                 async with self._sandbox() as sandbox:
@@ -121,6 +126,10 @@ class RunUnderWay:
         seen = await asyncio.to_thread(contradictions, self._ledger.calls, self.around.catalog)
         books.warnings = (*books.warnings, *seen)
         return ending, books
+
+    def _progress(self) -> int:
+        """Grows when the run gets further; an attempt that is made again does not count."""
+        return sum(not isinstance(record, IDLE_RECORDS) for record in self._ledger.records)
 
     @property
     def _ledger(self) -> Ledger:
@@ -136,6 +145,7 @@ class RunUnderWay:
 
     async def _enter(self) -> Books:
         run, ledger = await self.enter(), self._ledger
+        self.stint.epoch = run.epoch
         self._books = Books(
             means=self.means,
             history=replace(self.history, run=run),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import psycopg
 
 from pml.domain.record import decode, encode
-from pml.domain.run import LogRecord
+from pml.domain.run import IDLE_RECORDS, LogRecord
 from pml.errors import FencedError, NotFoundError
 from pml.store.connection import Connection
 from pml.store.database import Database
@@ -20,6 +20,7 @@ from pml.store.queries import queries
 from pml.store.runs import find_run
 
 _SQL = queries("run_log")
+_IDLE = [str(kind.__struct_config__.tag) for kind in IDLE_RECORDS]
 _RUNS_AT_ONCE = 20
 """Whose logs one statement deletes: the longest have some 100,000 records."""
 
@@ -64,6 +65,15 @@ class PostgresRunLog:
             cursor = await connection.execute(_SQL["read"], {"run_id": printable(run_id)})
             rows = await cursor.fetchall()
         return tuple(self._record(run_id, *row) for row in rows)
+
+    async def progressed(self, run_id: str) -> int:
+        """See `RunLog.progressed`."""
+        row = {"run_id": printable(run_id), "idle": _IDLE}
+        async with self._database.connection() as connection:
+            cursor = await connection.execute(_SQL["progressed"], row)
+            ((epoch,),) = await cursor.fetchall()
+        assert isinstance(epoch, int)
+        return epoch
 
     def _record(self, run_id: str, seq: object, kind: object, sealed: object) -> LogRecord:
         assert isinstance(sealed, bytes)

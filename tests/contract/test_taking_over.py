@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pml.domain.run import Run, RunState
+from pml.domain.run import Attempted, LogRecord, RetryAllowed, Returned, Run, RunState, Settled
 from pml.errors import FencedError, NotFoundError, RunStateError
 from pml.store.ports import Store
 from tests.store.nouns import a_program, a_run, a_trace, some_records
@@ -146,3 +146,22 @@ async def test_an_append_is_read_by_who_claims_the_run_or_refused(any_store: Sto
         (written, (run, found)) = await asyncio.gather(write(begun, epoch - 1), take_over(run))
         assert run.epoch == epoch
         assert found == written == len(await any_store.run_log.read(run.id))
+
+
+async def test_a_run_gets_further_by_what_it_does_not_by_trying_again(any_store: Store) -> None:
+    """EX-3: so it is known how often it was taken over to no purpose."""
+    run, log = await a_stored_run(any_store), any_store.run_log
+    assert await log.progressed(run.id) == 0
+    for epoch in (1, 2):
+        run = await any_store.runs.claim(run, owner=f"host/{epoch}", now_ms=epoch)
+    await log.append(run.id, some_records(0, 1), epoch=2)
+    run = await any_store.runs.claim(run, owner="host/3", now_ms=3)
+    idle: list[LogRecord] = [
+        Attempted(seq=1, at_ms=1_001, call=0, attempt=1),
+        RetryAllowed(seq=2, at_ms=1_001, call=0),
+    ]
+    await log.append(run.id, idle, epoch=3)
+    assert await log.progressed(run.id) == 2
+    await log.append(run.id, [Settled(seq=3, at_ms=1_002, outcome=Returned(value="1"))], epoch=3)
+    assert await log.progressed(run.id) == 3
+    assert await log.progressed("run-2") == 0

@@ -97,6 +97,8 @@ class Data:
     runs: dict[str, Run] = field(default_factory=dict)
     programs: dict[str, RunProgram] = field(default_factory=dict)
     logs: dict[str, list[LogRecord]] = field(default_factory=dict)
+    progressed: dict[str, int] = field(default_factory=dict)
+    """The epoch in which each run last got further."""
     log_expiry: dict[str, int] = field(default_factory=dict)
     approvals: dict[str, Approval] = field(default_factory=dict)
     grants: dict[str, Grant] = field(default_factory=dict)

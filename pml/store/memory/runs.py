@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from pml.domain.run import NEXT_STATES, LogRecord, Run, RunProgram, RunState
+from pml.domain.run import IDLE_RECORDS, NEXT_STATES, LogRecord, Run, RunProgram, RunState
 from pml.errors import FencedError, RunStateError
 from pml.store.memory.data import Data, stored
 from pml.store.messages import (
@@ -182,10 +182,16 @@ class MemoryRunLog:
         if run_id not in self._data.programs or places[0] != len(log):
             raise log_gap(run_id, records)
         log.extend([stored(record) for record in records])
+        if not all(isinstance(record, IDLE_RECORDS) for record in records):
+            self._data.progressed[run_id] = epoch
 
     async def read(self, run_id: str) -> tuple[LogRecord, ...]:
         """See `RunLog.read`."""
         return tuple(self._data.logs.get(run_id, ()))
+
+    async def progressed(self, run_id: str) -> int:
+        """See `RunLog.progressed`."""
+        return self._data.progressed.get(run_id, 0) if run_id in self._data.logs else 0
 
     async def delete_expired(self, now_ms: int) -> int:
         """See `RunLog.delete_expired`."""

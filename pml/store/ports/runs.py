@@ -103,6 +103,12 @@ class RunLog(Protocol):
             LedgerKeyError: it was encrypted with another key, or was altered.
         """
 
+    async def progressed(self, run_id: str) -> int:
+        """Under which `Run.epoch` the run last got further; 0 if it never did.
+
+        A record of `IDLE_RECORDS` gets it no further.
+        """
+
     async def delete_expired(self, now_ms: int) -> int:
         """Delete logs and programs of ended runs whose TTL is over; how many records went.
 

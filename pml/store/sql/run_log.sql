@@ -12,8 +12,9 @@ WITH held AS MATERIALIZED (
   WHERE id = %(run_id)s AND epoch = %(epoch)s AND program IS NOT NULL
   FOR SHARE
 )
-INSERT INTO run_log (run_id, seq, kind, body)
-SELECT %(run_id)s, %(first)s::integer + record.position::integer - 1, record.kind, record.body
+INSERT INTO run_log (run_id, seq, kind, body, epoch)
+SELECT %(run_id)s, %(first)s::integer + record.position::integer - 1, record.kind, record.body,
+       %(epoch)s::bigint
 FROM held
 CROSS JOIN unnest(%(kinds)s::text[], %(bodies)b::bytea[])
      WITH ORDINALITY AS record (kind, body, position)
@@ -27,6 +28,11 @@ SELECT seq, kind, body
 FROM run_log
 WHERE run_id = %(run_id)s
 ORDER BY seq
+
+-- name: progressed
+SELECT coalesce(max(epoch), 0)
+FROM run_log
+WHERE run_id = %(run_id)s AND kind <> ALL(%(idle)s)
 
 -- A few runs at a time; what somebody else holds, they see to.
 -- name: delete_expired
