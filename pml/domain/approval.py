@@ -123,6 +123,8 @@ class AuditEvent(StrEnum):
     """A request whose run ended otherwise."""
     ACCEPTED = "accepted"
     """A changed tool."""
+    KEY_CREATED = "key_created"
+    KEY_REVOKED = "key_revoked"
 
 
 class AuditEntry(Record, frozen=True, kw_only=True):

@@ -167,7 +167,7 @@ class Asking:
         for other in await self.store.approvals.of_run(run.id):
             if _is_same_question(other, approval):
                 return other
-        await self.store.approvals.ask(approval)
+        await self.store.approvals.ask(approval, epoch=run.epoch)
         return approval
 
     def _is_bound(self, approval: Approval, run: Run, kept: RunProgram) -> bool:

@@ -19,7 +19,7 @@ from pml.domain.record import encode
 from pml.domain.response import ExecuteResponse
 from pml.domain.run import Issued, Run, RunProgram, RunState
 from pml.domain.sanitising import redact_text
-from pml.errors import NotFoundError, RunStateError, StoreError
+from pml.errors import FencedError, NotFoundError, RunStateError, StoreError
 from pml.loop.answer import approval_error
 from pml.loop.asked import Asked
 from pml.loop.asking import Asking
@@ -118,7 +118,8 @@ class Engine(Means):
             return msgspec.structs.replace(refused(around), workflow_id=run.id)
         judged = await judge(self, history, around, asking=self.asking, inherited=asked.inherited)
         if judged.needed and run.started_at_ms is None:
-            await self.asking.ask_plan(run, history.kept, judged.needed, around.catalog)
+            with suppress(FencedError):  # somebody goes on with it
+                await self.asking.ask_plan(run, history.kept, judged.needed, around.catalog)
             return await self.standing(run.id)
         claim = partial(self._claim, run)
         return await self._see_through(judged, asked, enter=claim)
@@ -218,7 +219,8 @@ class Engine(Means):
             await self._create(run, history.kept)
         except RunStateError:
             return await self.standing(run.id)
-        await asking.ask_plan(run, history.kept, judged.needed, judged.around.catalog)
+        with suppress(FencedError):  # somebody saw it wait for nobody, and has asked already
+            await asking.ask_plan(run, history.kept, judged.needed, judged.around.catalog)
         for watcher in (self.emit, *asked.watchers):
             watcher(events.ApprovalRequired(run_id=run.id, at_ms=now_ms, tools=names))
         response = await self.standing(run.id)

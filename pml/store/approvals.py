@@ -7,6 +7,7 @@ from psycopg.rows import kwargs_row
 
 from pml.domain.approval import Approval, ApprovalState, ToolVersion
 from pml.domain.record import encode
+from pml.errors import FencedError
 from pml.store.audit import write_entries
 from pml.store.audited import noted, of_approval
 from pml.store.connection import Connection
@@ -30,7 +31,7 @@ class PostgresApprovals:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def ask(self, approval: Approval) -> None:
+    async def ask(self, approval: Approval, *, epoch: int) -> None:
         """See `Approvals.ask`."""
         check_pending(approval)
         run = {"run_id": printable(approval.run_id), "now_ms": approval.asked_at_ms}
@@ -42,8 +43,11 @@ class PostgresApprovals:
         }
         async with self._database.connection() as connection, connection.transaction():
             locked = await connection.execute(_SQL["lock_run"], run)
-            if locked.rowcount == 0:
+            found = await locked.fetchone()
+            if found is None:
                 raise no_run_to_approve(approval.run_id)
+            if found != (epoch,):
+                raise FencedError(approval.run_id)
             earlier = await _select(connection, "withdraw", run)
             inserted = await connection.execute(_SQL["ask"], row)
             if inserted.rowcount == 0:

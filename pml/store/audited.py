@@ -6,7 +6,15 @@ uses a consent writes that entry itself.
 
 import msgspec
 
-from pml.domain.approval import Approval, ApprovalState, AuditEntry, AuditEvent, Grant, Quarantined
+from pml.domain.approval import (
+    ApiKey,
+    Approval,
+    ApprovalState,
+    AuditEntry,
+    AuditEvent,
+    Grant,
+    Quarantined,
+)
 from pml.domain.record import to_builtins
 from pml.domain.sanitising import redact
 from pml.domain.secret_rules import redact_text
@@ -75,6 +83,17 @@ def of_acceptance(tool: Quarantined, *, by: str, now_ms: int) -> AuditEntry:
             "changed": list(changes_of(tool.accepted, tool.now)),
             "schemaHash": tool.now.schema_hash(),
         },
+    )
+
+
+def of_key(key: ApiKey, *, by: str) -> AuditEntry:
+    """An API key was made, or opens nothing any more."""
+    revoked = key.revoked_at_ms is not None
+    return AuditEntry(
+        at_ms=key.created_at_ms if key.revoked_at_ms is None else key.revoked_at_ms,
+        event=AuditEvent.KEY_REVOKED if revoked else AuditEvent.KEY_CREATED,
+        actor=by,
+        detail={"keyId": printable(key.id), "name": printable(key.name), "role": key.role.value},
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from pml.domain.approval import Approval, ApprovalState, AuditEvent, GrantScope
-from pml.errors import ApprovalStateError, NotFoundError
+from pml.errors import ApprovalStateError, FencedError, NotFoundError
 from pml.store.ports import Store
 from tests.store.nouns import a_grant, a_program, a_run, an_api_key, an_approval
 
@@ -15,7 +15,7 @@ ENDS = {AuditEvent.GRANTED, AuditEvent.REFUSED, AuditEvent.EXPIRED, AuditEvent.W
 
 async def asked(store: Store, *calls: int) -> Approval:
     await store.runs.create(a_run(), a_program())
-    await store.approvals.ask(an_approval(calls=calls))
+    await store.approvals.ask(an_approval(calls=calls), epoch=0)
     return await store.approvals.get("ask-1")
 
 
@@ -105,7 +105,8 @@ async def test_the_same_answer_again_returns_the_first(any_store: Store) -> None
 
 async def test_of_one_run_one_request_waits(any_store: Store) -> None:
     await asked(any_store)
-    more = [any_store.approvals.ask(an_approval(f"ask-{number}")) for number in range(2, 9)]
+    ask = any_store.approvals.ask
+    more = [ask(an_approval(f"ask-{number}"), epoch=0) for number in range(2, 9)]
     await asyncio.gather(*more)
     states = [one.state for one in await any_store.approvals.of_run("run-1")]
     assert states.count(ApprovalState.PENDING) == 1
@@ -124,9 +125,40 @@ async def test_what_cannot_be_asked_changes_nothing(any_store: Store) -> None:
         (an_approval("ask-2", state=ApprovalState.GRANTED), "expected a pending one"),
     ):
         with pytest.raises(ValueError, match=message):
-            await any_store.approvals.ask(approval)
+            await any_store.approvals.ask(approval, epoch=0)
     assert [one.id for one in await any_store.approvals.pending(9)] == ["ask-1"]
     assert await told(any_store) == [AuditEvent.ASKED]
+
+
+async def test_who_lost_a_run_asks_nothing_of_it_any_more(any_store: Store) -> None:
+    """OP-4: and withdraws nothing of what its new owner asked."""
+    await asked(any_store)
+    run = await any_store.runs.get("run-1")
+    assert (await any_store.runs.claim(run, owner="host/2", now_ms=2)).epoch == 1
+    await any_store.approvals.ask(an_approval("ask-2"), epoch=1)
+    with pytest.raises(FencedError, match="run run-1 was taken over"):
+        await any_store.approvals.ask(an_approval("ask-3"), epoch=0)
+    assert [one.id for one in await any_store.approvals.pending(9)] == ["ask-2"]
+    assert await told(any_store) == [AuditEvent.ASKED, AuditEvent.WITHDRAWN, AuditEvent.ASKED]
+
+
+async def test_who_makes_and_revokes_keys_is_in_the_audit_log(any_store: Store) -> None:
+    """HIL-3: once for each change; the keys themselves, and their hashes, are not."""
+    keys = any_store.api_keys
+    await keys.create(an_api_key(), key_hash="ab12", by="ada")
+    with pytest.raises(ValueError, match="there is an API key"):
+        await keys.create(an_api_key(), key_hash="cd", by="ada")
+    for by in ("bob", "cid"):
+        await keys.revoke("key-1", now_ms=7_000, by=by)
+    with pytest.raises(NotFoundError, match="none"):
+        await keys.revoke("none", now_ms=7_000, by="bob")
+    revoked, created = await any_store.audit.recent(9)
+    assert (created.event, created.actor) == (AuditEvent.KEY_CREATED, "ada")
+    assert (revoked.event, revoked.actor) == (AuditEvent.KEY_REVOKED, "bob")
+    assert (created.at_ms, revoked.at_ms) == (an_api_key().created_at_ms, 7_000)
+    for entry in (created, revoked):
+        assert entry.detail["keyId"] == "key-1"
+        assert "ab12" not in repr(entry)
 
 
 async def test_a_grant_holds_until_it_is_over_or_revoked(any_store: Store) -> None:

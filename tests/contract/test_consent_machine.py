@@ -61,6 +61,7 @@ class ConsentTwins(Twins):
         expires=TIMES,
         calls=st.lists(st.integers(0, 3), max_size=2),
         state=st.sampled_from([ApprovalState.PENDING] * 9 + [ApprovalState.GRANTED]),
+        epoch=st.sampled_from([0] * 9 + [1]),
     )
     def ask_for_approval(
         self,
@@ -71,6 +72,7 @@ class ConsentTwins(Twins):
         expires: int,
         calls: list[int],
         state: ApprovalState,
+        epoch: int,
     ) -> None:
         approval = an_approval(
             ask,
@@ -80,7 +82,7 @@ class ConsentTwins(Twins):
             calls=tuple(calls),
             state=state,
         )
-        self.ask(lambda store: store.approvals.ask(approval))
+        self.ask(lambda store: store.approvals.ask(approval, epoch=epoch))
 
     @rule(ask=ASKS, granted=st.booleans(), by=PEOPLE, note=NOTES, now=TIMES)
     def decide(self, ask: str, by: str, note: str, now: int, *, granted: bool) -> None:
@@ -120,7 +122,7 @@ class ConsentTwins(Twins):
     )
     def create_key(self, key: str, name: str, role: Role, sha: str) -> None:
         if "\x00" not in sha:
-            new = an_api_key(key, name=name, role=role)
+            new = an_api_key(key, name=name, role=role, created_at_ms=self.at(0))
             self.ask(lambda store: store.api_keys.create(new, key_hash=sha))
 
     @rule(key=KEYS, now=TIMES, sha=HASHES)
@@ -128,9 +130,9 @@ class ConsentTwins(Twins):
         self.ask(lambda store: store.api_keys.used(key, now_ms=self.at(now)))
         self.ask(lambda store: store.api_keys.find(sha))
 
-    @rule(key=KEYS, now=TIMES)
-    def revoke_key(self, key: str, now: int) -> None:
-        self.ask(lambda store: store.api_keys.revoke(key, now_ms=self.at(now)))
+    @rule(key=KEYS, now=TIMES, by=PEOPLE)
+    def revoke_key(self, key: str, now: int, by: str) -> None:
+        self.ask(lambda store: store.api_keys.revoke(key, now_ms=self.at(now), by=by))
 
     @rule(run_id=st.none() | RUNS, tool=st.none() | PEOPLE, now=TIMES, number=st.integers(0, 2))
     def write(self, run_id: str | None, tool: str | None, now: int, number: int) -> None:

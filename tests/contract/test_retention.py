@@ -24,7 +24,7 @@ async def ran(store: Store, number: int, capability_id: str | None = None) -> No
     run_id = f"run-{number}"
     await store.runs.create(a_run(run_id, capability_id=capability_id), a_program())
     await store.run_log.append(run_id, some_records(0, 2), epoch=0)
-    await store.approvals.ask(an_approval(f"ask-{number}", run_id))
+    await store.approvals.ask(an_approval(f"ask-{number}", run_id), epoch=0)
     await store.traces.finish(
         run_id,
         RunState.SUCCESS,

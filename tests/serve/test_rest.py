@@ -177,7 +177,7 @@ async def test_what_is_kept_is_told(site: Site) -> None:
         asked_at_ms=1,
         expires_at_ms=2**50,
     )
-    await store.approvals.ask(approval)
+    await store.approvals.ask(approval, epoch=0)
     scope = GrantScope(tool="fs:*")
     await store.grants.remember(Grant(id="g", scope=scope, granted_at_ms=1, granted_by="ada"))
     runs = (await site.ask("GET", "/api/runs?state=running&limit=3")).json()["runs"]

@@ -3,6 +3,7 @@
 import msgspec
 
 from pml.domain.approval import ApiKey
+from pml.store.audited import of_key
 from pml.store.memory.data import Data, stored
 from pml.store.messages import key_exists, no_key
 from pml.store.printable import printable
@@ -14,7 +15,7 @@ class MemoryApiKeys:
     def __init__(self, data: Data) -> None:
         self._data = data
 
-    async def create(self, key: ApiKey, *, key_hash: str) -> None:
+    async def create(self, key: ApiKey, *, key_hash: str, by: str = "local") -> None:
         """See `ApiKeys.create`."""
         kept = msgspec.structs.replace(key, name=printable(key.name))
         taken = [
@@ -26,6 +27,7 @@ class MemoryApiKeys:
         if taken or key_hash in self._data.keys:
             raise key_exists(key)
         self._data.keys[key_hash] = stored(kept)
+        self._data.note(of_key(kept, by=by))
 
     async def find(self, key_hash: str) -> ApiKey | None:
         """See `ApiKeys.find`."""
@@ -44,12 +46,13 @@ class MemoryApiKeys:
         keys = self._data.keys.values()
         return tuple(sorted(keys, key=lambda one: (one.name, one.created_at_ms, one.id)))
 
-    async def revoke(self, key_id: str, *, now_ms: int) -> ApiKey:
+    async def revoke(self, key_id: str, *, now_ms: int, by: str = "local") -> ApiKey:
         """See `ApiKeys.revoke`."""
         for key_hash, key in self._data.keys.items():
             if key.id == key_id:
                 if key.revoked_at_ms is None:
                     key = msgspec.structs.replace(key, revoked_at_ms=now_ms)  # noqa: PLW2901
-                self._data.keys[key_hash] = key
+                    self._data.keys[key_hash] = key
+                    self._data.note(of_key(key, by=by))
                 return key
         raise no_key(key_id)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from pml.domain.approval import Approval, ApprovalState, AuditEntry, Grant
+from pml.errors import FencedError
 from pml.store.audited import noted, of_approval, of_grant, of_revocation
 from pml.store.memory.data import Data, stored
 from pml.store.messages import (
@@ -25,11 +26,13 @@ class MemoryApprovals:
     def __init__(self, data: Data) -> None:
         self._data = data
 
-    async def ask(self, approval: Approval) -> None:
+    async def ask(self, approval: Approval, *, epoch: int) -> None:
         """See `Approvals.ask`."""
         check_pending(approval)
         if approval.run_id not in self._data.runs:
             raise no_run_to_approve(approval.run_id)
+        if self._data.runs[approval.run_id].epoch != epoch:
+            raise FencedError(approval.run_id)
         if approval.id in self._data.approvals:
             raise approval_exists(approval.id)
         await self.withdraw(approval.run_id, now_ms=approval.asked_at_ms)

@@ -12,10 +12,11 @@ class Approvals(Protocol):
     `Approval.decided_at_ms` of one that expired or was withdrawn says when that was.
     """
 
-    async def ask(self, approval: Approval) -> None:
+    async def ask(self, approval: Approval, *, epoch: int) -> None:
         """Store a pending request; a pending one of the same run becomes withdrawn.
 
         Raises:
+            FencedError: another process has taken the run over since ``epoch``.
             ValueError: it is not pending, there is no such run, or there is an approval of
                 that id.
         """
@@ -90,10 +91,13 @@ class Audit(Protocol):
 
 
 class ApiKeys(Protocol):
-    """API keys, by the SHA-256 of the key (keys are random, so no slow hash is needed)."""
+    """API keys, by the SHA-256 of the key (keys are random, so no slow hash is needed).
 
-    async def create(self, key: ApiKey, *, key_hash: str) -> None:
-        """Store a key.
+    Who makes or revokes one leaves an `AuditEntry`, in the same transaction.
+    """
+
+    async def create(self, key: ApiKey, *, key_hash: str, by: str = "local") -> None:
+        """Store a key that ``by`` made.
 
         Raises:
             ValueError: there is a key of that id, or one of that name that is not revoked.
@@ -108,7 +112,7 @@ class ApiKeys(Protocol):
     async def all(self) -> tuple[ApiKey, ...]:
         """Every key, revoked ones too, by name."""
 
-    async def revoke(self, key_id: str, *, now_ms: int) -> ApiKey:
+    async def revoke(self, key_id: str, *, now_ms: int, by: str = "local") -> ApiKey:
         """It opens nothing any more; a revoked one stays as it is.
 
         Raises:

@@ -26,6 +26,6 @@ ORDER BY name COLLATE "C", created_at_ms, id
 
 -- name: revoke
 UPDATE api_key
-SET revoked_at_ms = coalesce(revoked_at_ms, %(now_ms)s)
-WHERE id = %(id)s
+SET revoked_at_ms = %(now_ms)s
+WHERE id = %(id)s AND revoked_at_ms IS NULL
 RETURNING {columns}

@@ -1,6 +1,6 @@
--- Puts the requests of one run in order.
+-- Puts the requests of one run in order, and keeps others from taking it over meanwhile.
 -- name: lock_run
-SELECT
+SELECT epoch
 FROM run
 WHERE id = %(run_id)s
 FOR NO KEY UPDATE
