@@ -87,13 +87,15 @@ def principal_of(scope: Scope | None, session: ServerSession) -> Principal:
     return Principal(name=params.client_info.name if params else "agent", role=Role.AGENT)
 
 
-def person_at(by: Principal) -> Principal:
-    """Who answers a form that the client of ``by`` shows."""
-    return Principal(name=f"user of {by.name}", role=max(by.role, Role.APPROVER, key=_rank))
+def person_at(scope: Scope | None, session: ServerSession) -> Principal:
+    """Who answers a form that the client shows.
 
-
-def _rank(role: Role) -> int:
-    return list(Role).index(role)
+    Without a key it is the person at this machine.  With one it is whoever holds the key, and
+    may no more than the key: that a person has answered is what the client says.
+    """
+    by = principal_of(scope, session)
+    keyed = scope is not None and PRINCIPAL in scope
+    return Principal(name=f"user of {by.name}", role=by.role if keyed else Role.APPROVER)
 
 
 def must_be(needed: Role, by: Principal, what: str) -> None:

@@ -32,7 +32,7 @@ from pml.errors import (
     PmlError,
     RequestError,
 )
-from pml.serve.access import must_be, principal_of
+from pml.serve.access import must_be, person_at, principal_of
 from pml.serve.arguments import (
     ArgumentChecker,
     InvalidArgumentsError,
@@ -217,7 +217,8 @@ class Endpoint:
         scope = ctx.request.scope if ctx.request else None
         by = principal_of(scope, ctx.session)
         must_be(Role.AGENT, by, f"call {params.name}")
-        call = RunCall(self._bench, self._limits, by, ctx.session, ctx.request_id)
+        person = person_at(scope, ctx.session)
+        call = RunCall(self._bench, self._limits, by, person, ctx.session, ctx.request_id)
         client = attendance_of(scope)
         if ctx.meta is None or "progress_token" not in ctx.meta:
             return await self._see_through(call.result(params, work, None), client)

@@ -20,6 +20,7 @@ from pml.domain.events import (
     TaskEnd,
     TaskStart,
 )
+from pml.domain.outward import outward
 from pml.domain.record import encode
 from pml.domain.run import Run
 from pml.domain.trace import ExecutionTrace
@@ -135,4 +136,4 @@ def _framed(event: Event, position: Position | None) -> bytes:
     """One server-sent event; its JSON has no line ends."""
     kind = type(event).__struct_config__.tag
     before = b"" if position is None else b"id: %s\n" % str(position).encode()
-    return before + b"event: %s\ndata: %s\n\n" % (str(kind).encode(), encode(event))
+    return before + b"event: %s\ndata: %s\n\n" % (str(kind).encode(), encode(outward(event)))

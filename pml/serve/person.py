@@ -15,7 +15,7 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pml.analysis.plan_text import plan_text
-from pml.domain.approval import GrantScope
+from pml.domain.approval import GrantScope, Principal, Role
 from pml.domain.response import ExecuteResponse
 from pml.domain.steering import ApprovalAnswer
 from pml.domain.visible import visible
@@ -52,15 +52,15 @@ def asks_by_answering(session: ServerSession) -> bool:
 
 
 def pending_of(response: ExecuteResponse) -> Pending | None:
-    """What a person can be asked; None where nothing is, or where it cannot be shown whole."""
+    """What a person can be asked; None where nothing is, or the plan cannot be shown whole."""
     run, approval = response.workflow_id, response.approval_id
     if response.status != "approval_required" or run is None or approval is None:
         return None
     return None if response.plan is None else Pending(run, approval)
 
 
-def question(response: ExecuteResponse) -> ElicitRequestFormParams:
-    """The form: what would run, yes or no, and whether to remember it."""
+def question(response: ExecuteResponse, by: Principal) -> ElicitRequestFormParams:
+    """The form: what would run, yes or no, and whether to remember it where ``by`` may."""
     assert response.plan is not None
     parts = ["PML asks whether this may run."]
     if response.error is not None:
@@ -68,30 +68,23 @@ def question(response: ExecuteResponse) -> ElicitRequestFormParams:
     if response.held:
         parts += ["\n".join(held_calls(response)), "The program that makes these calls:"]
     message = "\n\n".join([*parts, plan_text(response.plan)])
-    return ElicitRequestFormParams(message=message, requested_schema=_form(response))
+    return ElicitRequestFormParams(message=message, requested_schema=_form(response, by))
 
 
-def _form(response: ExecuteResponse) -> dict[str, Any]:
-    choices = [ONCE, *(_ALWAYS + tool for tool in _tools(response))]
-    return {
-        "type": "object",
-        "properties": {
-            "approved": {
-                "type": "boolean",
-                "title": "Allow it",
-                "description": "No ends the run.",
-            },
-            "remember": {
-                "type": "string",
-                "title": "Remember",
-                "description": "Whether to ask again for a tool.",
-                "enum": choices,
-                "default": ONCE,
-            },
-            "note": {"type": "string", "title": "Note", "description": "For the audit log."},
-        },
-        "required": ["approved"],
+def _form(response: ExecuteResponse, by: Principal) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        "approved": {"type": "boolean", "title": "Allow it", "description": "No ends the run."}
     }
+    if by.role.may(Role.APPROVER):
+        properties["remember"] = {
+            "type": "string",
+            "title": "Remember",
+            "description": "Whether to ask again for a tool.",
+            "enum": [ONCE, *(_ALWAYS + tool for tool in _tools(response))],
+            "default": ONCE,
+        }
+    properties["note"] = {"type": "string", "title": "Note", "description": "For the audit log."}
+    return {"type": "object", "properties": properties, "required": ["approved"]}
 
 
 def _tools(response: ExecuteResponse) -> list[str]:
@@ -100,9 +93,9 @@ def _tools(response: ExecuteResponse) -> list[str]:
     return named[:_MOST_REMEMBERED]
 
 
-def as_answer(response: ExecuteResponse, pending: Pending) -> InputRequiredResult:
+def as_answer(form: ElicitRequestFormParams, pending: Pending) -> InputRequiredResult:
     """The question in place of a result."""
-    asked = ElicitRequest(params=question(response))
+    asked = ElicitRequest(params=form)
     state = json.dumps(msgspec.to_builtins(pending))
     return InputRequiredResult(input_requests={QUESTION: asked}, request_state=state)
 

@@ -17,6 +17,10 @@ Emit = Callable[[Event], None]
 class Executes(Protocol):
     """Runs programs and capabilities."""
 
+    @property
+    def agents_may_approve(self) -> bool:
+        """Whether agents may answer for a person (HIL-4)."""
+
     async def execute(
         self, request: ExecuteRequest, *, emit: Emit | None = None
     ) -> ExecuteResponse:
@@ -51,6 +55,13 @@ class Steers(Protocol):
         """The run that was asked for, of one that code called."""
 
 
+class Searched(Protocol):
+    """What a search looks through."""
+
+    def outdated(self) -> None:
+        """What servers offer has changed in the store."""
+
+
 class Bench(Protocol):
     """Answers requests; `pml.serve.compose.Workbench` is one."""
 
@@ -65,6 +76,10 @@ class Bench(Protocol):
     @property
     def store(self) -> Store:
         """What is kept."""
+
+    @property
+    def library(self) -> Searched:
+        """What of it is searched."""
 
     async def discover(self, request: DiscoverRequest, /) -> DiscoverResponse:
         """See `pml.loop.discover.Discover`."""

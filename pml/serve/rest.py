@@ -7,127 +7,39 @@ admin.  What leaves goes through `outward`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
-import msgspec
-
-from pml.domain.approval import Approval, AuditEntry, Grant, GrantScope, Quarantined, Role
-from pml.domain.dag import ExplicitDag
+from pml.domain.approval import Grant, Role
 from pml.domain.record import Record
-from pml.domain.response import DEFAULT_TIMEOUT_MS, ExecuteResponse
-from pml.domain.run import Run, RunState
+from pml.domain.response import ExecuteResponse
 from pml.domain.steering import (
     AbortRequest,
     ApprovalAnswer,
     ContinueRequest,
     ReplanRequest,
-    Resolution,
 )
 from pml.domain.tools import Tool
 from pml.domain.trace import ExecutionTrace
 from pml.errors import NotFoundError
 from pml.serve.ports import Bench
+from pml.serve.rest_records import (
+    Abort,
+    Acceptance,
+    Answer,
+    ApprovalList,
+    AuditList,
+    ChangedTool,
+    Continue,
+    GrantList,
+    NewPlan,
+    QuarantineList,
+    Recent,
+    RecentAudit,
+    RecentRuns,
+    RunList,
+    RunView,
+)
 from pml.serve.routes import Asked, Route
-
-_Limit: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000)]
-
-
-class Recent(Record, frozen=True, kw_only=True):
-    """How many, the latest first."""
-
-    limit: _Limit = 50
-
-
-class RecentRuns(Record, frozen=True, kw_only=True):
-    """Which runs, the latest first."""
-
-    limit: _Limit = 50
-    state: RunState | None = None
-
-
-class RecentAudit(Record, frozen=True, kw_only=True):
-    """Which lines of the audit log, the latest first."""
-
-    limit: _Limit = 50
-    run_id: str | None = None
-
-
-class RunList(Record, frozen=True, kw_only=True):
-    """Runs."""
-
-    runs: tuple[Run, ...]
-
-
-class RunView(Record, frozen=True, kw_only=True):
-    """One run, and how it stands: what it waits for, or how it ended."""
-
-    run: Run
-    standing: ExecuteResponse
-
-
-class ApprovalList(Record, frozen=True, kw_only=True):
-    """Requests that wait for an answer, the oldest first; the run's view shows the plan."""
-
-    approvals: tuple[Approval, ...]
-
-
-class GrantList(Record, frozen=True, kw_only=True):
-    """Remembered approvals, revoked and expired ones too."""
-
-    grants: tuple[Grant, ...]
-
-
-class AuditList(Record, frozen=True, kw_only=True):
-    """Lines of the audit log."""
-
-    entries: tuple[AuditEntry, ...]
-
-
-class QuarantineList(Record, frozen=True, kw_only=True):
-    """Tools that changed since they were accepted."""
-
-    tools: tuple[Quarantined, ...]
-
-
-class Continue(Record, frozen=True, kw_only=True):
-    """See `ContinueRequest`."""
-
-    checkpoint_id: str | None = None
-    resolutions: tuple[Resolution, ...] = ()
-
-
-class Abort(Record, frozen=True, kw_only=True):
-    """See `AbortRequest`."""
-
-    reason: str = ""
-
-
-class NewPlan(Record, frozen=True, kw_only=True):
-    """See `ReplanRequest`."""
-
-    checkpoint_id: str | None = None
-    intent: str | None = None
-    code: str | None = None
-    dag: ExplicitDag | None = None
-    args: dict[str, Any] = {}  # noqa: RUF012
-    timeout_ms: int = DEFAULT_TIMEOUT_MS
-    per_layer_validation: bool | None = None
-
-
-class Answer(Record, frozen=True, kw_only=True):
-    """See `ApprovalAnswer`."""
-
-    approved: bool
-    note: str = ""
-    remember: GrantScope | None = None
-
-
-class Acceptance(Record, frozen=True, kw_only=True):
-    """A tool, as it was looked at."""
-
-    tool: str
-    schema_hash: str
-    """``now.schemaHash`` of the list: what has changed since is not accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,14 +245,24 @@ class Rest:
 
     async def quarantined(self, asked: Asked) -> Record:  # noqa: ARG002
         """What changed."""
-        return QuarantineList(tools=await self.bench.store.tool_schemas.quarantined())
+        held = await self.bench.store.tool_schemas.quarantined()
+        return QuarantineList(
+            tools=tuple(
+                ChangedTool(
+                    accepted=each.accepted, now=each.now, schema_hash=each.now.schema_hash()
+                )
+                for each in held
+            )
+        )
 
     async def accept(self, asked: Asked) -> Record:
         """A tool as it is described now."""
         body: Acceptance = asked.body
-        return await self.bench.store.tool_schemas.accept(
+        tool = await self.bench.store.tool_schemas.accept(
             body.tool,
             schema_hash=body.schema_hash,
             by=asked.by.name,
             now_ms=self.now_ms(),
         )
+        self.bench.library.outdated()
+        return tool

@@ -6,7 +6,7 @@ run that waits what can be answered, with the plan as a person reads it (HIL-2).
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Any
@@ -23,6 +23,7 @@ from pml.domain.record import Record, encode, to_builtins
 from pml.domain.response import ExecuteResponse
 from pml.domain.sanitising import redact
 from pml.domain.task_result import TaskResultPage
+from pml.domain.visible import visible
 from pml.serve.definitions import GET_TASK_RESULT
 from pml.serve.waiting import how_it_waits, waits
 
@@ -57,8 +58,15 @@ def executed(response: ExecuteResponse, limits: Limits) -> Answer:
 
 def _text(response: ExecuteResponse) -> str:
     """The JSON; of a run that waits, what can be answered, and what a person is asked."""
-    said = encode(response).decode() if response.plan is None else plan_text(response.plan)
+    if response.plan is None:
+        said = encode(response).decode()
+    else:
+        said = "\n".join([plan_text(response.plan), *_as_notes(response.warnings)])
     return f"{how_it_waits(response)}\n\n{said}" if waits(response) else said
+
+
+def _as_notes(warnings: Sequence[str]) -> list[str]:
+    return [visible(f"warning: {warning}") for warning in warnings]
 
 
 def fitting(response: ExecuteResponse, limits: Limits) -> ExecuteResponse:

@@ -9,24 +9,25 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
 import structlog
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
+    ElicitRequestFormParams,
     ElicitResult,
     InputRequiredResult,
     RequestId,
 )
 from pydantic import ValidationError
 
-from pml.domain.approval import Principal
+from pml.domain.approval import Principal, Role
 from pml.domain.limits import Limits
 from pml.domain.response import ExecuteResponse
 from pml.domain.steering import ApprovalAnswer
 from pml.errors import ApprovalStateError
-from pml.serve.access import person_at
 from pml.serve.arguments import (
     InvalidArgumentsError,
     Json,
@@ -38,6 +39,7 @@ from pml.serve.arguments import (
 )
 from pml.serve.person import (
     QUESTION,
+    Pending,
     as_answer,
     asks_by_answering,
     can_be_asked,
@@ -86,6 +88,8 @@ class RunCall:
     bench: Bench
     limits: Limits
     by: Principal
+    person: Principal
+    """Who answers a form that the client shows."""
     session: ServerSession
     request_id: RequestId | None
 
@@ -109,41 +113,55 @@ class RunCall:
 
     async def _with_person(self, response: ExecuteResponse, emit: Emit | None) -> Result:
         """Ask until the run waits for nobody, or the person closes the form."""
-        while can_be_asked(self.session):
+        while self._person_can_be_asked():
             shown = fitting(response, self.limits)
             pending = pending_of(shown)
             if pending is None:
                 break
+            form = question(shown, self.person)
+            if len(form.message.encode()) > self.limits.answer_bytes:
+                response = _too_large_to_ask(response)
+                break
             if asks_by_answering(self.session):
-                return as_answer(shown, pending)
-            result = await self._show(shown)
+                return as_answer(form, pending)
+            result = await self._show(form, pending)
             answer = None if result is None else said(result, pending)
             if answer is None:
                 break
             response = await self._answered(answer, emit)
         return self._told(response)
 
+    def _person_can_be_asked(self) -> bool:
+        """Whether the client shows forms, and what it says was answered counts."""
+        needed = Role.AGENT if self.bench.act.agents_may_approve else Role.APPROVER
+        return self.person.role.may(needed) and can_be_asked(self.session)
+
     def _told(self, response: ExecuteResponse) -> CallToolResult:
         return executed(response, self.limits).to_sdk()
 
-    async def _show(self, response: ExecuteResponse) -> ElicitResult | None:
+    async def _show(self, form: ElicitRequestFormParams, pending: Pending) -> ElicitResult | None:
         """What the person did with the form; None where the client could not show it.
 
         A form may stay open for as long as the run waits.
         """
-        form = question(response)
         try:
             async with asyncio.timeout(self.limits.waiting_ttl_s):
                 return await self.session.elicit_form(
                     form.message, form.requested_schema, related_request_id=self.request_id
                 )
         except (MCPError, ValidationError, TimeoutError) as exc:
-            _log.warning("person_not_asked", run=response.workflow_id, exc_info=exc)
+            _log.warning("person_not_asked", run=pending.workflow_id, exc_info=exc)
             return None
 
     async def _answered(self, answer: ApprovalAnswer, emit: Emit | None) -> ExecuteResponse:
         """What the run comes to with the answer, or how it stands if another one came first."""
         try:
-            return await self.bench.steering.answer(answer, by=person_at(self.by), emit=emit)
+            return await self.bench.steering.answer(answer, by=self.person, emit=emit)
         except ApprovalStateError:
             return await self.bench.steering.status(answer.workflow_id)
+
+
+def _too_large_to_ask(response: ExecuteResponse) -> ExecuteResponse:
+    """The response with the reason why nobody was asked: half of it is nothing to decide by."""
+    warning = "what a person would be asked is too large for a form: `pml approve` shows it whole"
+    return msgspec.structs.replace(response, warnings=(*response.warnings, warning))

@@ -107,8 +107,9 @@ async def serve(site: Site) -> AsyncIterator[tuple[str, asyncio.subprocess.Proce
     said = b""
     try:
         while b"/mcp" not in said:
-            said = await asyncio.wait_for(process.stderr.readline(), BOUND_S)
-            assert said, "pml serve has ended"
+            line = await asyncio.wait_for(process.stderr.readline(), BOUND_S)
+            assert line, f"pml serve has ended: {said.decode()}"
+            said += line
         url = re.search(r"http://\S+/mcp", said.decode())
         assert url is not None
         yield url[0], process

@@ -16,7 +16,7 @@ from pml.domain.events import Event, TaskEnd, TaskStart
 from pml.domain.limits import Limits
 from pml.domain.permissions import Permission
 from pml.domain.plan import Plan, PlannedArgument, PlannedCall, PlannedProgram
-from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse
+from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse, HeldCall
 from pml.domain.steering import AbortRequest, ApprovalAnswer, ContinueRequest, ReplanRequest
 from pml.domain.task_result import TaskResultPage, TaskResultRequest
 from pml.errors import NotAllowedError, NotFoundError, RequestError, StoreError
@@ -48,6 +48,7 @@ class HeldRuns:
     release: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     requests: list[ExecuteRequest] = field(default_factory=list)
+    agents_may_approve: bool = False
 
     async def execute(
         self, request: ExecuteRequest, *, emit: Callable[[Event], None] | None = None
@@ -76,6 +77,9 @@ class HeldRuns:
         if request.code == "ask at length":
             long = msgspec.structs.replace(PLAN, arguments={"text": "x" * 2_000})
             return msgspec.structs.replace(WAITING, plan=long)
+        if request.code == "ask for long calls":
+            long_call = HeldCall(task_id="n1", tool="fs:write", arguments={"text": "x" * 2_000})
+            return msgspec.structs.replace(WAITING, held=(long_call,))
         status = "error" if request.code == "fail" else "success"
         return ExecuteResponse(status=status, workflow_id="r", result=request.args)
 
@@ -111,6 +115,7 @@ class Steered:
 
     said: list[tuple[object, Principal]] = field(default_factory=list)
     standing: ExecuteResponse = WAITING
+    agents_may_approve: bool = False
     failure: Exception | None = None
 
     async def go_on(
@@ -138,7 +143,7 @@ class Steered:
         by: Principal,
         emit: Callable[[Event], None] | None = None,
     ) -> ExecuteResponse:
-        if not by.role.may(Role.APPROVER):
+        if not by.role.may(Role.AGENT if self.agents_may_approve else Role.APPROVER):
             message = f"{by.name} is {by.role}, and to answer takes the role approver"
             raise NotAllowedError(message)
         status = "success" if request.approved else "aborted"
@@ -160,12 +165,23 @@ class Steered:
 
 
 @dataclass
+class Searched:
+    """Counts how often it was told that it is outdated."""
+
+    told: int = 0
+
+    def outdated(self) -> None:
+        self.told += 1
+
+
+@dataclass
 class StandIn:
     """Answers without a loop."""
 
     act: HeldRuns = field(default_factory=HeldRuns)
     steering: Steered = field(default_factory=Steered)
     store: Store = field(default_factory=memory_store)
+    library: Searched = field(default_factory=Searched)
     feed: Feed = field(default_factory=lambda: Feed(Limits()))
 
     async def discover(self, request: DiscoverRequest, /) -> DiscoverResponse:

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from pml.domain.approval import GrantScope, Role
+from pml.domain.approval import ApiKey, GrantScope, Principal, Role
 from pml.domain.limits import Limits
 from pml.domain.response import ExecuteResponse, TaskSummary
 from pml.domain.steering import AbortRequest, ApprovalAnswer, ContinueRequest, ReplanRequest
 from pml.errors import ApprovalStateError
+from pml.serve.access import key_hash
 from tests.serve.stand_in import LEGACY, MODERN, Client, Served, call_body, served
 
 ASK = {"intent": "write", "code": "ask"}
@@ -157,10 +158,58 @@ async def test_the_older_revision_asks_while_the_call_lasts(server: Served) -> N
     assert (request.approved, by.name) == (True, "user of test")
 
 
-async def test_a_plan_that_is_too_large_to_be_shown_is_not_asked_about() -> None:
-    async with served(limits=Limits(answer_bytes=1_000)) as server:
+async def with_key(server: Served, revision: str, role: Role) -> Client:
+    """A client that says that it can show forms, with a key."""
+    key = ApiKey(id="k", name="ci", role=role, created_at_ms=1)
+    await server.bench.store.api_keys.create(key, key_hash=key_hash("secret"))
+    headers = {"authorization": "Bearer secret"}
+    return await Client(server.port, revision, headers, CAN_ASK).open()
+
+
+@pytest.mark.parametrize("revision", [MODERN, LEGACY])
+async def test_who_holds_the_key_of_an_agent_cannot_say_that_a_person_answered(
+    server: Served, revision: str
+) -> None:
+    client = await with_key(server, revision, Role.AGENT)
+    result = (await client.call("pml_execute", ASK)).last["result"]
+    assert result["structuredContent"]["status"] == "approval_required"
+
+
+async def test_a_question_from_before_it_was_forbidden_is_not_answered_with_such_a_key(
+    server: Served,
+) -> None:
+    client = await with_key(server, MODERN, Role.AGENT)
+    server.bench.act.agents_may_approve = True
+    state = (await client.call("pml_execute", ASK)).last["result"]["requestState"]
+    server.bench.act.agents_may_approve = False
+    answer = await retried(client, state, accepted(approved=True))
+    assert "user of ci is agent, and to answer takes" in answer["error"]["message"]
+    assert server.bench.steering.said == []
+
+
+@pytest.mark.parametrize(
+    ("role", "agents_may", "remembers"),
+    [(Role.AGENT, True, False), (Role.APPROVER, False, True), (Role.ADMIN, False, True)],
+)
+async def test_a_form_answers_with_the_role_of_the_key_and_offers_what_that_may(
+    server: Served, role: Role, agents_may: bool, remembers: bool
+) -> None:
+    client = await with_key(server, MODERN, role)
+    server.bench.act.agents_may_approve = server.bench.steering.agents_may_approve = agents_may
+    result = (await client.call("pml_execute", ASK)).last["result"]
+    form = result["inputRequests"]["approval"]["params"]["requestedSchema"]
+    assert ("remember" in form["properties"]) is remembers
+    answer = await retried(client, result["requestState"], accepted(approved=True))
+    assert answer["result"]["structuredContent"]["status"] == "success"
+    ((_, by),) = server.bench.steering.said
+    assert by == Principal(name="user of ci", role=role)
+
+
+@pytest.mark.parametrize("code", ["ask at length", "ask for long calls"])
+async def test_what_is_too_large_to_be_shown_whole_is_not_asked_about(code: str) -> None:
+    async with served(limits=Limits(answer_bytes=1_500)) as server:
         client = await Client(server.port, MODERN, capabilities=CAN_ASK).open()
-        arguments = {"intent": "write", "code": "ask at length"}
+        arguments = {"intent": "write", "code": code}
         result = (await client.call("pml_execute", arguments)).last["result"]
         assert result["structuredContent"]["status"] == "approval_required"
         assert "too large" in result["content"][0]["text"]

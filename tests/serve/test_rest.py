@@ -18,13 +18,14 @@ from pml.domain.approval import (
     Role,
     ToolVersion,
 )
-from pml.domain.events import RunEnd, RunStarted
+from pml.domain.events import RunEnd, RunStarted, TaskEnd
 from pml.domain.run import Run, RunProgram, RunState
 from pml.domain.steering import AbortRequest, ApprovalAnswer, ContinueRequest, ReplanRequest
 from pml.serve.access import key_hash
 from pml.serve.rest import Rest
 from pml.serve.routes import Route
 from tests.serve.stand_in import LEGACY, MODERN, Client, Served, StandIn, served
+from tests.store.nouns import a_tool
 
 RUN = Run(
     id="w",
@@ -288,3 +289,34 @@ async def test_a_run_that_ended_before_this_process_began_is_told_from_its_trace
     ]
     rest = await lines_of(site, "/api/runs/w/events", **{"last-event-id": "trace-1"})
     assert rest == told[1:]
+
+
+async def test_events_leave_without_secrets(site: Site) -> None:
+    feed = site.server.bench.feed
+    feed.emit(
+        TaskEnd(
+            run_id="w",
+            at_ms=1,
+            task_id="n1",
+            tool="fs:read",
+            success=True,
+            duration_ms=1.0,
+            result={"password": "hunter2", "text": "ghp_" + "a1" * 18},
+        )
+    )
+    feed.emit(RunEnd(run_id="w", at_ms=2, state=RunState.SUCCESS, duration_ms=1.0))
+    first, _ = await lines_of(site, "/api/runs/w/events")
+    assert first["event"] == "task_end"
+    assert "hunter2" not in first["data"]
+    assert "a1a1" not in first["data"]
+
+
+async def test_a_tool_that_is_accepted_is_found_from_then_on(site: Site) -> None:
+    schemas = site.server.bench.store.tool_schemas
+    await schemas.replace("fs", [a_tool()])
+    await schemas.replace("fs", [a_tool(description="Read it all.")])
+    (held,) = (await site.ask("GET", "/api/tools/quarantined")).json()["tools"]
+    body = {"tool": "fs:read", "schemaHash": held["schemaHash"]}
+    answer = await site.ask("POST", "/api/tools/quarantined/accept", Role.ADMIN, json=body)
+    assert answer.json()["description"] == "Read it all."
+    assert site.server.bench.library.told == 1
