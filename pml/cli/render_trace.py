@@ -10,10 +10,12 @@ from typing import Any
 from pml.cli.table import duration, moment, shorten
 from pml.domain.run import RunState
 from pml.domain.trace import ExecutionTrace, TaskResult
+from pml.runtime.recorder import UNANSWERED
 
 MAX_ROWS = 60
 """Calls shown in full; `pml trace --json` has them all."""
 MIN_BAR = 16
+NOT_SENT_YET = "held: not sent, until the run goes on"
 MEANING = {
     RunState.RUNNING: "it has not ended yet; this is what it has done so far",
     RunState.APPROVAL_REQUIRED: "a person has to agree first",
@@ -68,7 +70,7 @@ def render_timeline(trace: ExecutionTrace, *, width: int) -> str:
         lines.append(
             f"{task.task_id:<{names}}  {shorten(task.tool, tools):<{tools}}  "
             f"{duration(task.duration_ms):>8}  {_bar(begin, task.duration_ms, span, bar)}  "
-            f"{_outcome(task)}".rstrip()
+            f"{_outcome(task, waits=RunState(trace.state).waits)}".rstrip()
         )
     if len(tasks) > MAX_ROWS:
         lines.append(f"... and {len(tasks) - MAX_ROWS} more calls: --json shows all")
@@ -89,7 +91,9 @@ def _bar(begin: float, length: float, span: float, bar: int) -> str:
     return "." * first + "#" * (last - first) + "." * (bar - last)
 
 
-def _outcome(task: TaskResult) -> str:
+def _outcome(task: TaskResult, *, waits: bool) -> str:
+    if not task.attempts and task.error_code == UNANSWERED:
+        return "held" if waits else "not sent"
     if task.mocked:
         return "mocked"
     if task.success:
@@ -124,9 +128,17 @@ def _results(trace: ExecutionTrace, width: int) -> str:
         head = f"  {task.task_id:<{names}}  "
         room = width - len(head)
         lines.append(head + shorten(f"<- {preview(task.args)}", room))
-        answer = f"-> {preview(task.result)}" if task.success else f"!! {task.error or 'no answer'}"
+        answer = _answer(task, waits=RunState(trace.state).waits)
         lines.append(" " * len(head) + shorten(answer, room))
     return "\n".join(["arguments (<-) and results (->)", *lines])
+
+
+def _answer(task: TaskResult, *, waits: bool) -> str:
+    if task.success:
+        return f"-> {preview(task.result)}"
+    if waits and not task.attempts and task.error_code == UNANSWERED:
+        return f"   {NOT_SENT_YET}"
+    return f"!! {task.error or 'no answer'}"
 
 
 def preview(value: Any) -> str:  # noqa: ANN401  # a JSON value

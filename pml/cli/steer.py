@@ -11,6 +11,7 @@ from pml.cli.exits import ExitCode
 from pml.cli.options import AsJson, Config, DataDir, Permissions, Quiet, RunId, example
 from pml.cli.programs import json_object, read_dag, read_source
 from pml.cli.session import run
+from pml.cli.terminal import note
 
 if TYPE_CHECKING:
     from pml.domain.response import ExecuteResponse
@@ -68,10 +69,14 @@ def continue_(
     Nothing that it has done is done again: it is replayed from its log up to where it stood.
     """
     from pml.domain.steering import ContinueRequest
+    from pml.errors import RequestError
 
     resolutions = tuple(_resolutions(resolve or ()))
 
     async def go_on(bench: "Workbench", root: str) -> "ExecuteResponse":
+        if resolutions and (await bench.steering.status(root)).status == "layer_complete":
+            message = "--resolve: the run is not in doubt; without it, the next layer goes"
+            raise RequestError(message)
         request = ContinueRequest(
             workflow_id=root, checkpoint_id=checkpoint, resolutions=resolutions
         )
@@ -161,6 +166,7 @@ def replan(
     `context.n1` is what call n1 returned.  The new code is a run of its own; `pml trace` of
     either names the other.
     """
+    from pml.cli.story import replacement
     from pml.domain.steering import ReplanRequest
 
     if (code_file is None) == (dag_file is None):
@@ -179,6 +185,10 @@ def replan(
             args=arguments,
             timeout_ms=timeout_ms,
         )
+        replaced_by = await replacement(bench.store, root)
+        if replaced_by is not None:
+            note(f"pml: it was replanned before, as run {replaced_by}: that one is shown, and the")
+            note("pml: code that was given now did not run")
         return await bench.steering.replan(request, by=owner())
 
     where = Where(config=config, permissions=permissions, data_dir=data_dir)

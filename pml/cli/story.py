@@ -15,6 +15,7 @@ from pml.domain.run import (
     LogRecord,
     RetryAllowed,
     Run,
+    RunState,
     Undelivered,
 )
 from pml.domain.trace import ExecutionTrace
@@ -62,28 +63,30 @@ async def read_story(store: "Store", run: Run, *, limits: Limits) -> Story:
         run=run,
         trace=trace,
         approvals=await store.approvals.of_run(run.id),
-        stops=tuple(_stops(await store.run_log.read(run.id))),
+        stops=tuple(_stops(await store.run_log.read(run.id), run.state)),
         children=tuple(children),
-        replaced_by=await _replaced_by(store, run),
+        replaced_by=await replacement(store, run.id),
     )
 
 
-async def _replaced_by(store: "Store", run: Run) -> str | None:
+async def replacement(store: "Store", run_id: str) -> str | None:
+    """The run that this one was replanned as."""
     try:
-        return (await store.runs.get(replanned_run_id(run.id))).id
+        return (await store.runs.get(replanned_run_id(run_id))).id
     except NotFoundError:
         return None
 
 
-def _stops(records: Sequence[LogRecord]) -> Iterator[str]:
+def _stops(records: Sequence[LogRecord], state: RunState) -> Iterator[str]:
     """Pauses, and what was decided of writes in doubt, in the order of the log."""
+    waits = "it waits" if state.waits else f"there it ended: {state}"
     continued = {each.checkpoint_id for each in records if isinstance(each, Continued)}
     issued = {each.call: each for each in records if isinstance(each, Issued)}
     attempted = {each.call for each in records if isinstance(each, Attempted)}
     for record in records:
         match record:
             case Checkpoint(checkpoint_id=checkpoint_id, layer=layer):
-                went_on = "then it was continued" if checkpoint_id in continued else "it waits"
+                went_on = "then it was continued" if checkpoint_id in continued else waits
                 yield f"before layer {layer + 1}: {went_on}"
             case RetryAllowed(call=call):
                 yield f"{issued[call].task_id}: no answer came; to be sent once more"

@@ -152,6 +152,8 @@ def _why_unanswered(call: CallState) -> tuple[str, str]:
     """Code and message of a call that the run ended before."""
     if call.in_doubt:
         return "in_doubt", "no answer: whether it took effect is unknown"
+    if not call.attempts:
+        return UNANSWERED, "never sent: the run stopped before"
     return UNANSWERED, "no answer until the run ended"
 
 

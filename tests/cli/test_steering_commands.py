@@ -77,10 +77,15 @@ def test_people_read_what_is_held_until_when_and_what_to_do(pml: RunPml) -> None
 
 def test_an_aborted_run_says_why_and_is_over(pml: RunPml) -> None:
     run_id = paused(pml)
+    mistaken = pml("continue", run_id, "--resolve", "n2=skip")
+    assert (mistaken.returncode, "not in doubt" in mistaken.stderr) == (ExitCode.USAGE, True)
+    assert "held: not sent" in pml("trace", run_id).stdout
 
     done = pml("abort", run_id[:8], "--reason", "wrong word")
     assert done.returncode == ExitCode.OK
     assert "aborted by local: wrong word" in done.stdout
+    assert "never sent" in done.stdout
+    assert "before layer 2: there it ended: aborted" in pml("trace", run_id).stdout
     late = pml("continue", run_id)
     assert late.returncode == ExitCode.FAILED
     assert "had ended before" in late.stderr
@@ -97,6 +102,7 @@ def test_other_code_goes_on_with_what_was_done(pml: RunPml, workspace: Path) -> 
     assert done.returncode == ExitCode.OK, done.stderr
     answer = json.loads(done.stdout)
     assert answer["result"] == "hi?"
+    assert "it was replanned before" in pml(*again, stdin="return 1;").stderr
     assert calls(workspace) == ["echo"]
     assert f"replaced by run {answer['workflowId']}" in pml("trace", run_id[:8]).stdout
     assert f"replaces run {run_id}" in pml("trace", answer["workflowId"]).stdout
