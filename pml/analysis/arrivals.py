@@ -89,7 +89,9 @@ class Arrivals:
             told: the ways that remain in any case.
             left_out: whether all that is drawn between a way and the node can be left out.
         """
-        return _Untold(self, node, told, left_out).fewest(node)
+        found = _Untold(self, node, told, left_out).fewest(node)
+        bodies = {source for source, kind, _outcome in found if kind is EdgeType.CONTAINS}
+        return {way for way in found if way[1] is not EdgeType.SEQUENCE or way[0] not in bodies}
 
     def back(self, node: int) -> list["_Seen"]:
         """How the points before a node, over no other, are seen from there; itself last."""

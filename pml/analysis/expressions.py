@@ -92,6 +92,8 @@ class Expressions(Parallel):
         if node not in self.live:
             self.risk(node)
             return
+        if node.kind == "array_pattern":
+            self.assign(node, self.taken(node, NOTHING))
         for child in node.children:
             if node.kind in _DEFAULTED and child in {node.get("right"), node.get("value")}:
                 self.assign(node.get("left") or node["pattern"], self._default(child))
@@ -104,16 +106,14 @@ class Expressions(Parallel):
         return self.maybe(lambda: self.value(node))
 
     def _spread(self, node: Syntax) -> Running:
-        return self.iterate(self.values(node.children), node)
+        running = self.values(node.children)
+        return self.taken(node.children[0], running) if node.children else running
 
     def _yield(self, node: Syntax) -> Running:
         """A generator hands over a value, and goes on when it is asked for the next."""
         running = self.values(node.children)
         if "*" in node.tokens:
-            lazy = [self.lazy[number] for number in sorted(running) if number in self.lazy]
-            for generator in lazy:
-                self.run(generator, node)
-                self.frame.yields += self.yields(generator)
+            self._delegate(node, running)
             return NOTHING
         around = self.frame.function
         if around is not None and "async" in around.tokens:
@@ -124,6 +124,18 @@ class Expressions(Parallel):
         self.point(None)
         return NOTHING
 
+    def _delegate(self, node: Syntax, running: Running) -> None:
+        """``yield*``: another generator, or what an iterator gives, is handed over."""
+        running |= self.opened(node.children[0]) if node.children else NOTHING
+        for number in sorted(running.intersection(self.lazy)):
+            start, function = self.here, self.lazy[number]
+            self.enter()
+            self.run(function, node)
+            self.leave_region()
+            self.frame.yields += self.yields(function)
+            if number in self.doubtful:
+                self.merge([start, self.here], skips=start)
+
     def _new(self, node: Syntax) -> Running:
         """Make an instance: arguments, then the class's fields and constructor."""
         self.value(node["constructor"])
@@ -131,7 +143,10 @@ class Expressions(Parallel):
         is_promise = self.source.text(node["constructor"]) == "Promise"
         if is_promise and arguments and self.is_callback(arguments[0]):
             return self.promise(node)
-        return self._run_called(node, self.values(arguments))
+        running = self.values(arguments)
+        for argument in arguments[:1]:
+            running |= self.iterate(self.opened(argument), node)
+        return self._run_called(node, running)
 
     def _augmented(self, node: Syntax) -> Running:
         operator = next((t for t in node.tokens if t in _ASSIGNING), None)
@@ -289,6 +304,8 @@ class Expressions(Parallel):
             running = self.iterate(running, call)
         if arguments is not None:
             running |= self.values(arguments.children)
+        for argument in arguments_of(call)[:1]:
+            running |= self.iterate(self.opened(argument), call)
         self.risk(call)
         self._collect(call, running)
         return self._run_called(call, running)

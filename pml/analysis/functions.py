@@ -52,6 +52,17 @@ def receiver_of(call: Syntax) -> Syntax:
     return bare(call["function"])["object"]
 
 
+def runs_elements(source: Source, call: Syntax) -> Syntax | None:
+    """The callback that a call runs once per element: ``xs.map(f)`` or ``Array.from(xs, f)``."""
+    method = method_of(source, call)
+    arguments = arguments_of(call)
+    if method in ARRAY_CALLBACKS:
+        return arguments[0] if arguments else None
+    if method == "from" and len(arguments) > 1 and source.text(receiver_of(call)) == "Array":
+        return arguments[1]
+    return None
+
+
 class Functions:
     """The functions of a source by the calls that run them.
 

@@ -36,7 +36,12 @@ class Invocations(Walk):
         super().__init__(**given)  # type: ignore[arg-type]  # as they come
         self.built: dict[Syntax, Built] = {}
         self.lazy: dict[int, Syntax] = {}
-        """Generators that were called and run when somebody iterates, by what stands for them."""
+        """Generators that were called and run when somebody iterates, by what stands for them.
+
+        So do the ``next`` methods of what may be iterated.
+        """
+        self.doubtful: set[int] = set()
+        """Those of them that what is iterated may not have."""
         self.buried: dict[Syntax, Syntax] = {}
         """Functions that unreachable code calls, and such a call."""
         self.created: dict[Syntax, int] = {}
@@ -222,6 +227,27 @@ class Invocations(Walk):
     def yields(self, function: Syntax) -> list[int]:
         """Where a generator hands over what it yields; nowhere if nobody gets to iterate it."""
         return self.built[function].yields if function in self.built else []
+
+    def opened(self, iterated: Syntax) -> Running:
+        """The iterators that a value of the program's own makes of itself, found by name."""
+        found = self.live.iterating(iterated)
+        if found is None:
+            return NOTHING
+        running = NOTHING
+        if found.makers:
+            making = partial(self.call_any, list(found.makers), iterated)
+            running = making() if found.certain else self.maybe(making)
+        for step in found.steps:
+            number = self.graph.add()
+            self.lazy[number] = step
+            running |= {number}
+        if not found.certain:
+            self.doubtful |= running
+        return running
+
+    def taken(self, iterated: Syntax, running: Running) -> Running:
+        """Somebody takes all elements of what an expression gives."""
+        return self.iterate(running | self.opened(iterated), iterated)
 
     def iterate(self, running: Running, call: Syntax) -> Running:
         """Somebody may take from the generators among what an expression gives."""

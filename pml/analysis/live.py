@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from pml.analysis.calls import Calls
 from pml.analysis.functions import Functions
+from pml.analysis.iteration import Iterated, Iterations
 from pml.analysis.patterns import pattern_names
 from pml.analysis.scope import Binding, Scopes
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax
@@ -43,7 +44,7 @@ class Live:
     def __init__(self, source: Source, scopes: Scopes, functions: Functions, calls: Calls) -> None:
         self._source = source
         self._scopes = scopes
-        self.targets = Targets(source, scopes, functions)
+        self.targets = Targets(source, scopes, functions, Iterations(source, scopes, calls))
         self.nodes: set[Syntax] = set()
         self.holds_call: dict[Syntax, bool] = {}
         self.functions: set[Syntax] = set()
@@ -69,6 +70,16 @@ class Live:
     def run_by(self, call: Syntax) -> list[Syntax]:
         """The functions and classes that call tools and that a call may run."""
         return [f for f in self.targets.of(call) if f in self.functions or f in self.classes]
+
+    def iterating(self, iterated: Syntax) -> Iterated | None:
+        """The methods that call tools and that iterating a value may run, if there are any."""
+        found = self.targets.iterating(iterated)
+        if found is None:
+            return None
+        makers = tuple(f for f in found.makers if f in self.functions)
+        steps = tuple(f for f in found.steps if f in self.functions)
+        certain = found.certain and len(makers) == len(found.makers)
+        return Iterated(makers, steps, certain) if makers or steps else None
 
     def given(self, expression: Syntax) -> list[Syntax]:
         """The functions that call tools and that an expression may stand for."""
@@ -111,7 +122,7 @@ class Live:
 
     def _carry(self, node: Syntax, parent: Syntax) -> None:
         """A running call is given to names: what uses these is live too."""
-        pattern = None
+        pattern = node if node.kind == "array_pattern" else None
         for given, names in _GIVEN.get(parent.kind, ()):
             if parent.get(given) is node:
                 pattern = parent[names]

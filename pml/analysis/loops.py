@@ -36,6 +36,8 @@ class Loops(Expressions):
         endless = node.kind != "for_in_statement" and self._endless(node)
         if lazy:
             self._take(node, lazy, out)
+        if node.kind == "for_in_statement":
+            self.pattern(node["left"])
         self.value(before)
         ends = not endless and node.kind != "do_statement"
         if before is not None and ends:
@@ -63,11 +65,14 @@ class Loops(Expressions):
             self.here = start
             function = self.lazy[number]
             running = self.run(function, node)
+            if "*" not in function.tokens and "await" in node.tokens:
+                self.wait(running)
             if self.here is not None:
                 self.graph.link(self.here, out, leaves=self.loops[-1])
             ends += self.yields(function) or [self.here]
             self.assign(node["left"], running)
-        self.merge(ends)
+        doubtful = lazy <= self.doubtful
+        self.merge([*ends, start] if doubtful else ends, skips=start if doubtful else None)
 
     def _endless(self, node: Syntax) -> bool:
         condition = node.get("condition")
@@ -85,7 +90,7 @@ class Loops(Expressions):
 
     def for_in(self, node: Syntax) -> None:
         """``for (x of y)``, ``for (x in y)`` and ``for await``."""
-        running = self.value(node["right"])
+        running = self.value(node["right"]) | self.opened(node["right"])
         lazy = running & self.lazy.keys()
         running -= lazy
         waited = running if "await" in node.tokens else NOTHING

@@ -1,10 +1,9 @@
 """What runs side by side: combinators, callbacks per element, and what follows a promise."""
 
-from pml.analysis.functions import arguments_of, method_of, receiver_of
+from pml.analysis.functions import arguments_of, method_of, receiver_of, runs_elements
 from pml.analysis.graph import Form, Point, Role, Way
 from pml.analysis.invocations import Invocations
 from pml.analysis.syntax import Syntax, bare, first_offset
-from pml.analysis.targets import runs_elements
 from pml.analysis.walk import NOTHING, Running
 
 COMBINATORS = frozenset({"all", "allSettled", "race", "any"})
@@ -72,7 +71,7 @@ class Parallel(Invocations):
         node = bare(element.children[0] if element.kind == "spread_element" else element)
         if not self.runs_callback(node):
             running = self.value(node)
-            return self.iterate(running, node) if element is not node else running
+            return self.taken(node, running) if element.kind == "spread_element" else running
         callback = runs_elements(self.source, node)
         assert callback is not None
         running = self._receiver(node, callback)
@@ -96,6 +95,7 @@ class Parallel(Invocations):
         assert callback is not None
         arguments = arguments_of(call)
         running = self.values(argument for argument in arguments if argument is not callback)
+        running = self.taken(arguments[0], running)
         method = method_of(self.source, call)
         label = f"{self.source.text(receiver_of(call))}.{method}"
         at = (first_offset(call), arguments[0].start)

@@ -53,7 +53,7 @@ class Reduction:
                     self._ways.setdefault(leaving[0], []).append(leaving)
                 self._targets[leaving].append(self._place[target])
         self._nodes = list(flow)
-        self._ends: tuple[int, list[set[int]]] = (-1, [])
+        self._ends: tuple[tuple[int, bool], list[set[int]]] = ((-1, False), [])
 
     def remaining(self, target: int) -> set[Leaving]:
         """The ways to a node that no path over another one replaces."""
@@ -70,11 +70,12 @@ class Reduction:
         ``over`` says which nodes it may lead over; all of them where it is not given.
         """
         leavings = self._flow[target]
-        if start[1] is EdgeType.SEQUENCE and (start[0], EdgeType.CONTAINS, None) in leavings:
+        whole = start[1] is EdgeType.SEQUENCE and (start[0], EdgeType.CONTAINS, None) in leavings
+        if whole and over is None:
             return True
         limit = self._place[target]
         allowed = Certainty.PASSED if leavings[start] is Certainty.DIRECT else Certainty.LATER
-        ends = self._ends_of(target)[allowed]
+        ends = self._ends_of(target, apart=over is not None)[allowed]
         seen: set[int] = set()
         pending = [self._last_before(start, limit)]
         while pending:
@@ -85,7 +86,7 @@ class Reduction:
             node = self._nodes[self._targets[leaving][index]]
             if node in seen or self._flow[node][leaving] > allowed:
                 continue
-            if over is not None and not over(node):
+            if over is not None and not (over(node) and self._apart(leaving, start)):
                 continue
             if node in ends:
                 return True
@@ -93,12 +94,20 @@ class Reduction:
             pending += [self._last_before(way, limit) for way in self._ways.get(node, ())]
         return False
 
-    def _ends_of(self, target: int) -> list[set[int]]:
+    def _apart(self, leaving: Leaving, start: Leaving) -> bool:
+        """Whether a step says something where the node it leaves did not run: not of a body."""
+        return leaving[1] is not EdgeType.CONTAINS or leaving == start
+
+    def _ends_of(self, target: int, *, apart: bool) -> list[set[int]]:
         """The nodes that can be the last on a path to a node, by how certain it must be."""
-        if self._ends[0] != target:
-            ways = self._flow[target].items()
-            ends = [{way[0] for way, certainty in ways if certainty <= most} for most in Certainty]
-            self._ends = target, ends
+        if self._ends[0] != (target, apart):
+            ways = [
+                (way[0], certainty)
+                for way, certainty in self._flow[target].items()
+                if not (apart and way[1] is EdgeType.CONTAINS)
+            ]
+            ends = [{last for last, certainty in ways if certainty <= most} for most in Certainty]
+            self._ends = (target, apart), ends
         return self._ends[1]
 
     def _last_before(self, leaving: Leaving, limit: int) -> tuple[Leaving, int]:

@@ -8,7 +8,8 @@ object literal, or one that is assigned to a member is found wherever it is call
 from collections.abc import Iterable, Iterator
 
 from pml.analysis.functions import ARRAY_CALLBACKS, Functions, arguments_of, method_of, receiver_of
-from pml.analysis.literals import key_name, string_value
+from pml.analysis.iteration import Found, Iterated, Iterations, indexed_symbol, property_name
+from pml.analysis.literals import string_value
 from pml.analysis.patterns import parameters
 from pml.analysis.scope import Scopes
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax, bare
@@ -16,6 +17,9 @@ from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax, bar
 _MAX_STEPS = 400
 """How much a callee is followed; more than in any program that somebody reads."""
 _MAX_FOUND = 50
+"""What one expression stands for, before it takes of what is for all of them together."""
+_MAX_FURTHER = 20_000
+"""Of all steps over that: ``f()`` in a helper may call many functions, ``o.x()`` anywhere few."""
 _MAX_CALLS = 8
 """Of what: ``f()()`` calls what a call returns."""
 _FORWARDING = frozenset({"call", "apply", "bind"})
@@ -31,16 +35,17 @@ _EITHER = {
 _HANDS_ON = frozenset({"await_expression", "sequence_expression", "non_null_expression"})
 _OPERATORS = frozenset({"&&", "||", "??"})
 
-Found = tuple[Syntax, ...]
-
 
 class Targets:
     """Functions and classes by what may run them."""
 
-    def __init__(self, source: Source, scopes: Scopes, functions: Functions) -> None:
+    def __init__(
+        self, source: Source, scopes: Scopes, functions: Functions, iterations: Iterations
+    ) -> None:
         self._source = source
         self._scopes = scopes
         self._functions = functions
+        self._iterations = iterations
         self._properties: dict[str, list[Syntax]] = {}
         self._accessors: dict[str, list[Syntax]] = {}
         self._callers: dict[Syntax, list[Syntax]] | None = None
@@ -49,6 +54,7 @@ class Targets:
         self._unknown: set[Syntax] = set()
         """Calls, and callbacks, that may run these."""
         self._run: dict[Syntax, Found] = {}
+        self._further = _MAX_FURTHER
 
     def callers(self, function: Syntax) -> list[Syntax]:
         """The expressions that may run a function, or make an instance of a class."""
@@ -61,6 +67,10 @@ class Targets:
     def of(self, call: Syntax) -> Found:
         """The functions, or the class, that a call, ``new`` or a member access may run."""
         return self._run.get(call, ())
+
+    def iterating(self, iterated: Syntax) -> Iterated | None:
+        """The methods that iterating the value of an expression or pattern may run."""
+        return self._iterations.at.get(bare(iterated))
 
     def unknown(self, call: Syntax) -> bool:
         """Whether a call, or a callback, runs what is kept in data: one of that, or nothing."""
@@ -77,7 +87,7 @@ class Targets:
     def _index_properties(self) -> None:
         of = self._source.of_kinds
         for method in of("method_definition"):
-            name = key_name(self._source, method["name"])
+            name = property_name(self._source, method["name"])
             if name is not None and name != "constructor":
                 accessor = bool(_ACCESSORS & set(method.tokens))
                 table = self._accessors if accessor else self._properties
@@ -85,7 +95,7 @@ class Targets:
         for node in of("pair", "public_field_definition"):
             key, value = node.get("key") or node.get("name"), node.get("value")
             if key is not None and value is not None and _may_be_function(bare(value)):
-                self._add_property(key_name(self._source, key), value)
+                self._add_property(property_name(self._source, key), value)
         for node in of("shorthand_property_identifier"):
             self._add_property(self._source.name(node), node)
         for node in of("assignment_expression"):
@@ -99,9 +109,11 @@ class Targets:
 
     def _property(self, member: Syntax) -> str | None:
         if member.kind == "member_expression":
-            return key_name(self._source, member["property"])
+            return property_name(self._source, member["property"])
         index = member.get("index")
-        return None if index is None else string_value(self._source, bare(index))
+        if index is None:
+            return None
+        return indexed_symbol(self._source, member) or string_value(self._source, bare(index))
 
     # What runs
 
@@ -121,6 +133,17 @@ class Targets:
                 self._note(derived, self._bases(node))
         for node in of(*MEMBERS) if self._accessors else ():
             self._note(node, self._accessors.get(self._property(node) or "", ()))
+        self._index_iterations()
+
+    def _index_iterations(self) -> None:
+        self._iterations.find(self._properties, self._by_name, self._resolve)
+        for node, found in self._iterations.at.items():
+            for function in (*found.makers, *found.steps):
+                self._callers_of(function).append(node)
+
+    def _by_name(self, name: str) -> Found:
+        found = [f for value in self._properties.get(name, ()) for f in self._resolve(value)]
+        return tuple(one for one in found if one.kind in FUNCTIONS)
 
     # What is kept in data, and called by who does not know what it is
 
@@ -170,10 +193,13 @@ class Targets:
     def _note(self, call: Syntax, functions: Iterable[Syntax]) -> None:
         found = tuple(dict.fromkeys(functions))
         if found:
-            assert self._callers is not None
             self._run[call] = found
             for function in found:
-                self._callers.setdefault(function, []).append(call)
+                self._callers_of(function).append(call)
+
+    def _callers_of(self, function: Syntax) -> list[Syntax]:
+        assert self._callers is not None
+        return self._callers.setdefault(function, [])
 
     def _called(self, call: Syntax) -> Iterator[Syntax]:
         callee = call.get("function")
@@ -215,7 +241,11 @@ class Targets:
         found: dict[Syntax, None] = {}
         pending = [(bare(expression), 0)]
         seen = set(pending)
-        while pending and len(seen) <= _MAX_STEPS and len(found) <= _MAX_FOUND:
+        while pending:
+            if len(seen) > _MAX_STEPS or len(found) > _MAX_FOUND:
+                if not self._further:
+                    break
+                self._further -= 1
             node, calls = pending.pop()
             if node.kind in FUNCTIONS or node.kind in CLASSES:
                 if not calls:
@@ -224,7 +254,7 @@ class Targets:
                 after, calls = self._functions.returned(node), calls - 1
             else:
                 after, calls = self._followed(node, calls)
-            for one in reversed(after[:_MAX_FOUND]):
+            for one in reversed(after[: _MAX_FOUND + self._further]):
                 step = (bare(one), calls)
                 if step not in seen:
                     seen.add(step)
@@ -321,14 +351,3 @@ def constructor_of(source: Source, found: Syntax) -> Syntax | None:
 def is_constructor(source: Source, function: Syntax) -> bool:
     """Whether a function runs when an instance of its class is made."""
     return function.kind == "method_definition" and source.text(function["name"]) == "constructor"
-
-
-def runs_elements(source: Source, call: Syntax) -> Syntax | None:
-    """The callback that a call runs once per element: ``xs.map(f)`` or ``Array.from(xs, f)``."""
-    method = method_of(source, call)
-    arguments = arguments_of(call)
-    if method in ARRAY_CALLBACKS:
-        return arguments[0] if arguments else None
-    if method == "from" and len(arguments) > 1 and source.text(receiver_of(call)) == "Array":
-        return arguments[1]
-    return None

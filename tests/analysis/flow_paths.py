@@ -86,7 +86,7 @@ class _Interpreter:
             yield from self._called(at, around)
         elif kind == "pure":
             yield (), _NORMAL
-        elif kind in {"define", "helper"}:
+        elif kind in {"define", "helper", "iterate"}:
             yield from self._helper(stmt, at, around)
         elif kind in {"return", "throw", "break", "continue"}:
             yield (), (kind, stmt.label)
@@ -108,8 +108,13 @@ class _Interpreter:
             self._helpers[stmt.label] = stmt.parts[0], (*at, 0)
             yield (), _NORMAL
             return
+        head: Path = ()
+        if stmt.kind == "iterate":
+            self._runs += 1
+            head = self._event((*at, 9), around)
+            around = (*around, (self._text.nodes[(*at, 9)], self._runs, 0))
         for path, end in self.block(*self._helpers[stmt.label], around):
-            yield path, _NORMAL if end[0] == "return" else end
+            yield head + path, _NORMAL if end[0] == "return" else end
 
     def _branches(self, stmt: Stmt, at: tuple[int, ...], around: Around) -> Runs:
         for outcome, arm in self._arms(stmt, at, around):

@@ -1,6 +1,7 @@
 """A little language of control flow, as source: what `flow_paths` runs and PML analyses.
 
-A program may define two helpers first, which it and the second of them call.
+A program may define two helpers first, which it and the second of them call, and an object that
+runs a third block, which calls them too, when it is iterated.
 """
 
 from collections.abc import Callable
@@ -51,6 +52,7 @@ _SIMPLE = st.builds(
 )
 _PLAIN = st.builds(Stmt, st.sampled_from(["call", "call", "pure", "return", "throw"]))
 HELPERS = ("h", "g")
+ITERABLE = "i"
 
 
 def _blocks(inner: st.SearchStrategy[Stmt], most: int = 3) -> st.SearchStrategy[Block]:
@@ -85,16 +87,27 @@ def _calling(simple: st.SearchStrategy[Stmt], *helpers: str) -> st.SearchStrateg
     return st.one_of(simple, called, called)
 
 
-def _with_helpers(first: Block, second: Block, rest: Block) -> Block:
-    bodies = zip(HELPERS, (first, second), strict=True)
-    return (*(Stmt("define", (body,), name) for name, body in bodies), *rest)
+def _with_helpers(*bodies: Block) -> Block:
+    named = zip((*HELPERS, ITERABLE), bodies[:-1], strict=False)
+    return (*(Stmt("define", (body,), name) for name, body in named), *bodies[-1])
 
 
+_FIRST = _blocks(st.recursive(_PLAIN, _compound, max_leaves=3), 2)
+_SECOND = _blocks(st.recursive(_calling(_PLAIN, "h"), _compound, max_leaves=3), 2)
+_THIRD = _blocks(st.recursive(_calling(_PLAIN, *HELPERS), _compound, max_leaves=3), 2)
+_ITERATED = st.just(Stmt("iterate", (), ITERABLE))
 WITH_HELPERS: st.SearchStrategy[Block] = st.builds(
     _with_helpers,
-    _blocks(st.recursive(_PLAIN, _compound, max_leaves=3), 2),
-    _blocks(st.recursive(_calling(_PLAIN, "h"), _compound, max_leaves=3), 2),
+    _FIRST,
+    _SECOND,
     _blocks(st.recursive(_calling(_SIMPLE, *HELPERS), _compound, max_leaves=7), 4),
+)
+WITH_ITERABLE: st.SearchStrategy[Block] = st.builds(
+    _with_helpers,
+    _FIRST,
+    _SECOND,
+    _THIRD,
+    _blocks(st.recursive(_calling(_SIMPLE, *HELPERS) | _ITERATED, _compound, max_leaves=6), 4),
 )
 
 
@@ -141,10 +154,9 @@ def _statement(out: Text, stmt: Stmt, at: tuple[int, ...]) -> None:
     elif kind == "helper":
         out.text += f"await {stmt.label}();"
     elif kind == "define":
-        start = len(out.text)
-        _braced(out, stmt.parts[0], (*at, 0), f"const {stmt.label} = async () => ")
-        out.helpers.append((start, len(out.text)))
-        out.text += ";"
+        _define(out, stmt, at)
+    elif kind == "iterate":
+        out.node((*at, 9), "l", lambda: _iterate(out, stmt))
     elif kind in {"and", "ternary"}:
         out.node((*at, 9), "d", lambda: _expression(out, kind, at))
         out.text += ";"
@@ -158,6 +170,22 @@ def _statement(out: Text, stmt: Stmt, at: tuple[int, ...]) -> None:
         out.node((*at, 9), "l", lambda: _loop(out, stmt, at))
     else:
         out.node((*at, 9), "d", lambda: _branches(out, stmt, at))
+
+
+def _define(out: Text, stmt: Stmt, at: tuple[int, ...]) -> None:
+    start = len(out.text)
+    if stmt.label == ITERABLE:
+        head = f"const {stmt.label} = {{ async *[Symbol.asyncIterator]() "
+        _braced(out, stmt.parts[0], (*at, 0), head)
+        out.text += " }"
+    else:
+        _braced(out, stmt.parts[0], (*at, 0), f"const {stmt.label} = async () => ")
+    out.helpers.append((start, len(out.text)))
+    out.text += ";"
+
+
+def _iterate(out: Text, stmt: Stmt) -> None:
+    out.text += f"for await (const x of {stmt.label}) {{}}"
 
 
 def _expression(out: Text, kind: str, at: tuple[int, ...]) -> None:

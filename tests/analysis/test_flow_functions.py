@@ -57,6 +57,10 @@ REACHED = {
     "in the other order": (f"{H} const g = async () => {{ {B} }}; if (c) {{ await h(); await g() }} else {{ await g(); await h() }} {C}", "d1-false>n1 d1-true>n1 n1>n2 d1-false>n2 n2>n3"),
     "in a catch and after it": (f"{H} try {{ {B} }} catch {{ await h() }} await h(); {C}", "d1-catch>n1 d1-ok>n1 n2>d1 n1>n3"),
     "exception out of a loop": (f"try {{ for (const x of xs) {A} }} catch {{ {B} }} {C}", "l1=n1 l1>d1 d1-catch>n2 d1-ok>n3 n2>n3"),
+    "iterator by its name": (f"{H} class K {{ async *[Symbol.asyncIterator]() {{ await h(); yield 1 }} }} {B}; for await (const x of new K()) {{ {C} }} await h(); {D}", "l1=n1 n2>l1 n1>n3 n1>n4"),
+    "iterator that is spread": (f"class K {{ *[Symbol.iterator]() {{ yield mcp.s.a() }} }} {B}; await Promise.all([...new K()]); {C}", "n2>n1 n1>n3"),
+    "iterator that an array is not": (f"class K {{ async *[Symbol.asyncIterator]() {{ {A}; yield 1 }} }} for await (const x of [1]) {{ {B} }} for await (const x of y(K)) {{ {C} }}", "l2=n1 l1=n2 l1>l2 n1>n3"),
+    "many handed to calls of a helper": ("const run = async (f) => { await f() };" + "await run(async () => { await mcp.s.a() });" * 60 + C, " ".join(f"n{n}>n61" for n in range(1, 61))),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from pml.domain.program import Severity
 from pml.domain.structure import EdgeType, StaticStructure
 from tests.analysis.flow_paths import Event, Path, TooManyPathsError, paths
-from tests.analysis.flow_programs import PROGRAMS, WITH_HELPERS, Block, Text, render
+from tests.analysis.flow_programs import PROGRAMS, WITH_HELPERS, WITH_ITERABLE, Block, Text, render
 from tests.analysis.programs import program
 
 Leaving = tuple[str, str]
@@ -188,7 +188,7 @@ def test_edges_join_exactly_what_can_follow_each_other(found: Block) -> None:
 
 
 @LOOKED_AT
-@given(PROGRAMS | WITH_HELPERS)
+@given(PROGRAMS | WITH_HELPERS | WITH_ITERABLE)
 def test_every_path_goes_along_the_edges(found: Block) -> None:
     """SA-3: wherever control comes, it has gone along an edge into that, if there is one."""
     it = Followed(found)
