@@ -168,12 +168,13 @@ class Process:
         if dies and not self._after:
             self.kill()
             raise Died
-        result = await work()
-        await self.goes()
-        if dies:
-            self.kill()
-            raise Died
-        return result
+        try:
+            return await work()
+        finally:  # an error is an answer too, and nobody hears it
+            await self.goes()
+            if dies:
+                self.kill()
+                raise Died
 
     def kill(self) -> None:
         """It is gone, with everything that it was doing."""
