@@ -26,8 +26,8 @@ from pml.domain.run import Outcome, Returned, Run, RunProgram, RunState
 from pml.domain.tools import Tool
 from pml.loop.act import Act
 from pml.loop.library import Library
-from pml.loop.places import Places
 from pml.loop.means import Entropy
+from pml.loop.places import Places
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
 from pml.store.database import Database
@@ -58,6 +58,10 @@ class InProcess:
     async def tools(self, server: str) -> tuple[Tool, ...]:
         """One."""
         return (ECHO,)
+
+    def described(self, tool_id: str) -> Tool | None:
+        """As it was listed."""
+        return ECHO if tool_id == ECHO.id else None
 
     async def call(self, server: str, tool: str, arguments: JsonText) -> Outcome:
         """Echo."""
