@@ -81,17 +81,21 @@ class RunUnderWay:
             return response
 
     async def _go(self) -> ExecuteResponse:
-        run_id = self.history.run.id
         try:
-            ending, books = await self._through()
-            return await self._with_plan(await books.end(ending))
-        except (FencedError, RunStateError) as exc:  # somebody else was faster
-            _log.info("run_taken_over", run=run_id, reason=str(exc))
-            return await self.standing(run_id)
+            return await self._unless_taken_over()
         except asyncio.CancelledError:
             if self._books is None and self.stint.stopped is None:
                 raise
             return await self._stopped()
+
+    async def _unless_taken_over(self) -> ExecuteResponse:
+        try:
+            ending, books = await self._through()
+            return await self._with_plan(await books.end(ending))
+        except (FencedError, RunStateError) as exc:  # somebody else was faster
+            self._books = None
+            _log.info("run_taken_over", run=self.history.run.id, reason=str(exc))
+            return await self.standing(self.history.run.id)
 
     async def _stopped(self) -> ExecuteResponse:
         """What is told when it was cancelled or stopped: how it stands, if that is elsewhere."""
