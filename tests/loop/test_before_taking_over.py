@@ -50,6 +50,7 @@ class Waiting:
 
     steering: Steering
     run_id: str
+    queue: Queue
     continuing: "asyncio.Task[ExecuteResponse]"
 
 
@@ -70,7 +71,7 @@ async def waiting(act: Act, pool: SandboxPool, outside: Outside) -> Waiting:
     request = ContinueRequest(workflow_id=paused.workflow_id)
     continuing = asyncio.create_task(steering.go_on(request, by=AGENT))
     await queue.asked.wait()
-    return Waiting(steering, paused.workflow_id, continuing)
+    return Waiting(steering, paused.workflow_id, queue, continuing)
 
 
 async def test_to_abort_it_then_is_its_end(waiting: Waiting) -> None:
@@ -89,6 +90,7 @@ async def test_who_continues_it_is_told_that_another_process_has_it_by_now(
     )
     assert run.state is RunState.RUNNING
     await Keeper(waiting.steering, resumes=False).tend()
+    waiting.queue.served.set()
     told = await waiting.continuing
     assert told.error is not None
     assert told.error.code == "under_way"
