@@ -62,6 +62,7 @@ _TITLES = {
     403: "who asks may not do this",
     404: "there is no such thing",
     405: "this cannot be done here",
+    408: "the request took too long",
     409: "it is too late for this",
     413: "the request is too large",
     503: "PML cannot do this at the moment",
