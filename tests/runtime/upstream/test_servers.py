@@ -87,6 +87,19 @@ async def test_what_a_server_answers_as_an_error_is_an_outcome(
     assert servers.status()[0].protocol_version == spoken
 
 
+@pytest.mark.parametrize(
+    ("protocol", "code"), [("legacy", "tool_error"), ("auto", "input_required")]
+)
+async def test_a_server_that_asks_for_input_gets_none_and_the_call_fails(
+    stdio: Stdio, upstreams: Open, protocol: str, code: str
+) -> None:
+    servers = await upstreams(stdio(protocol=protocol))
+    outcome = await servers.call("fix", "ask", "{}")
+    assert isinstance(outcome, Failed)
+    assert outcome.code == code, outcome
+    assert await servers.call("fix", "echo", '{"text": "hi"}') == Returned(value='"hi"')
+
+
 async def test_arguments_that_are_no_object_are_not_sent(
     stdio: Stdio, upstreams: Open, calls: Calls
 ) -> None:
