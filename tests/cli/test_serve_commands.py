@@ -118,6 +118,6 @@ def test_what_the_client_config_says_is_what_a_client_can_start(
     )
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("tools: pml_discover, pml_execute, pml_get_task_result\n")
+    assert done.stdout.startswith("tools: pml_discover, pml_execute, pml_get_task_result, ")
     assert "suggestions, mode direct" in done.stdout
     assert list(elsewhere.iterdir()) == []
