@@ -96,11 +96,15 @@ def execute(
 
     from pml.cli.render_found import Given
 
+    answers = json_object(mocks, "--mocks")
+    if answers and not dry_run:
+        message = "--mocks are answers of a dry run: give --dry-run too"
+        raise typer.BadParameter(message)
     request = msgspec.structs.replace(
         _request(intent, code_file, dag_file, args, timeout_ms),
         per_layer_validation=per_layer,
         dry_run=dry_run,
-        dry_run_mocks=json_object(mocks, "--mocks"),
+        dry_run_mocks=answers,
     )
     response, learned = run(_execute(request, config, permissions, data_dir, quiet=quiet))
     file = code_file or dag_file

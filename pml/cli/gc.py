@@ -38,7 +38,9 @@ def gc(
     """
     gone = run(_collected(traces_kept, older_than, data_dir))
     if as_json:
-        result_json(gone)
+        counts = (gone.traces, gone.runs, gone.results, gone.log_records, gone.leases)
+        names = ("traces", "runs", "results", "logRecords", "leases")
+        result_json(dict(zip(names, counts, strict=True)))
     else:
         result(render_collected(gone))
 

@@ -11,7 +11,6 @@ from pml.cli.exits import ExitCode
 from pml.cli.options import AsJson, Config, DataDir, Permissions, Quiet, RunId, example
 from pml.cli.programs import json_object, read_dag, read_source
 from pml.cli.session import run
-from pml.cli.terminal import note
 
 if TYPE_CHECKING:
     from pml.domain.response import ExecuteResponse
@@ -155,6 +154,13 @@ def replan(
     timeout_ms: Annotated[
         int, typer.Option("--timeout", metavar="MS", min=1, help="Deadline of the new run.")
     ] = 30_000,
+    per_layer: Annotated[
+        bool | None,
+        typer.Option(
+            "--per-layer/--at-once",
+            help="Whether the new run stops after each layer.  Default: as the old one.",
+        ),
+    ] = None,
     config: Config = None,
     permissions: Permissions = None,
     data_dir: DataDir = None,
@@ -166,7 +172,6 @@ def replan(
     `context.n1` is what call n1 returned.  The new code is a run of its own; `pml trace` of
     either names the other.
     """
-    from pml.cli.story import replacement
     from pml.domain.steering import ReplanRequest
 
     if (code_file is None) == (dag_file is None):
@@ -184,11 +189,8 @@ def replan(
             dag=dag,
             args=arguments,
             timeout_ms=timeout_ms,
+            per_layer_validation=per_layer,
         )
-        replaced_by = await replacement(bench.store, root)
-        if replaced_by is not None:
-            note(f"pml: it was replanned before, as run {replaced_by}: that one is shown, and the")
-            note("pml: code that was given now did not run")
         return await bench.steering.replan(request, by=owner())
 
     where = Where(config=config, permissions=permissions, data_dir=data_dir)

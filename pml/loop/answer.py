@@ -98,7 +98,7 @@ def answer(
                 task_id=task.task_id, tool=task.tool, code=task.error_code, error=task.error or ""
             )
             for task in trace.task_results
-            if task.error_code and not (waits and task.error_code == UNANSWERED)
+            if task.error_code and not _not_yet(task, waits=waits)
         ),
         in_doubt=tuple(
             summary
@@ -145,6 +145,11 @@ def speedup(trace: ExecutionTrace, wall_ms: float) -> float:
     """Sum of the calls' durations over wall time (EX-4)."""
     total = sum(task.duration_ms for task in trace.task_results)
     return round(total / wall_ms, 2) if wall_ms > 0 else 0.0
+
+
+def _not_yet(task: TaskResult, *, waits: bool) -> bool:
+    """Whether a call has not failed: it waits, or was never sent."""
+    return task.error_code == UNANSWERED and (waits or not task.attempts)
 
 
 def _summary(task: TaskResult, limits: Limits, *, waits: bool) -> TaskSummary:

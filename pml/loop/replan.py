@@ -50,7 +50,7 @@ class Replan:
         engine, new_id = self.engine, replanned_run_id(old.id)
         begun = await self._begun(new_id, watchers)
         if begun is not None:
-            return begun
+            return _begun_before(begun)
         if not old.state.waits and old.reason != _reason(new_id):
             return await engine.standing(old.id)
         history = await read_history(engine.store, old)
@@ -149,6 +149,15 @@ def finished_results(history: History) -> dict[str, Any]:
     }
     replaced = history.run.replaces_run_id is not None and isinstance(handed, dict)
     return {**(handed if replaced else {}), **own}
+
+
+def _begun_before(response: ExecuteResponse) -> ExecuteResponse:
+    """What the first replan came to; what was sent now may have been other code."""
+    message = (
+        f"it was replanned before, as run {response.workflow_id}: that one is shown, and what was "
+        "sent now did not run"
+    )
+    return msgspec.structs.replace(response, warnings=(*response.warnings, message))
 
 
 def _reason(new_id: str) -> str:

@@ -5,6 +5,7 @@ whoever was slower is told how the run stands instead.  So a request that is sen
 two servers at once, has the effect of one.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -104,12 +105,13 @@ class Steering:
             unasked = await overdue(self.engine.store, run) is RunState.RUNNING
             if not unasked and not self._is_meant(request, history):
                 return await self.status(run.id)
-            if doubts := await doubts_of(self.engine.store, run.id, history.ledger):
-                unknown = [path for path in answers if path not in {d.path for d in doubts}]
-                left = tuple(doubt for doubt in doubts if doubt.path not in answers)
-                if left or unknown:
-                    response = await self.status(run.id)
-                    return _told(response, doubt_message(left)) if left else response
+            doubts = await doubts_of(self.engine.store, run.id, history.ledger)
+            unknown = sorted(set(answers) - {doubt.path for doubt in doubts})
+            left = tuple(doubt for doubt in doubts if doubt.path not in answers)
+            stopped = bool(doubts) or run.state is RunState.PAUSED
+            if left or (unknown and stopped):  # an answer that is sent twice lets no layer go
+                response = _warned(await self.status(run.id), unknown)
+                return _told(response, doubt_message(left)) if left else response
             asked = Asked(
                 intent=run.intent,
                 timeout_ms=run.timeout_ms,
@@ -307,6 +309,14 @@ def _stops(history: History) -> set[str]:
     run, ledger = history.run, history.ledger
     layers = {r.checkpoint_id for r in ledger.records if isinstance(r, Checkpoint)}
     return layers | {doubt_id(run.id, count) for count in range(1, len(ledger.records) + 1)}
+
+
+def _warned(response: ExecuteResponse, unknown: Sequence[str]) -> ExecuteResponse:
+    """How a run stands, for whoever decided about calls that are not in doubt."""
+    if not unknown:
+        return response
+    message = f"resolutions: not in doubt: {', '.join(unknown)}; nothing was done"
+    return msgspec.structs.replace(response, warnings=(*response.warnings, message))
 
 
 def _told(response: ExecuteResponse, message: str) -> ExecuteResponse:

@@ -62,13 +62,22 @@ def pending_of(response: ExecuteResponse) -> Pending | None:
 def question(response: ExecuteResponse, by: Principal) -> ElicitRequestFormParams:
     """The form: what would run, yes or no, and whether to remember it where ``by`` may."""
     assert response.plan is not None
-    parts = ["PML asks whether this may run."]
-    if response.error is not None:
-        parts.append(visible(response.error.message))
+    sent = sum(task.success for task in response.tasks)
+    so_far = f"{sent} of its calls are done." if sent else "Nothing of it has run yet."
+    parts = [f"A program needs your consent to call these tools. {so_far}", _asked_for(response)]
     if response.held:
         parts += ["\n".join(held_calls(response)), "The program that makes these calls:"]
     message = "\n\n".join([*parts, plan_text(response.plan)])
     return ElicitRequestFormParams(message=message, requested_schema=_form(response, by))
+
+
+def _asked_for(response: ExecuteResponse) -> str:
+    """The tools, with what each may do and why it is asked for."""
+    lines = (
+        f"  {one.tool} (effect {one.effect}, scope {one.scope}): {one.reason}"
+        for one in response.approvals
+    )
+    return visible("\n".join(lines))
 
 
 def _form(response: ExecuteResponse, by: Principal) -> dict[str, Any]:

@@ -50,10 +50,11 @@ class Answer:
         )
 
 
-def executed(response: ExecuteResponse, limits: Limits) -> Answer:
-    """The answer of `pml_execute`; a run that ended badly is an error result."""
+def executed(response: ExecuteResponse, limits: Limits, *, asked_for: bool = False) -> Answer:
+    """The answer of `pml_execute`; that a run ended badly is an error, unless ``asked_for``."""
     response = _listing(fitting(response, limits), limits)
-    return Answer(response, _text(response), is_error=response.status not in ANSWERED)
+    is_error = response.status not in ANSWERED and not asked_for
+    return Answer(response, _text(response), is_error=is_error)
 
 
 def _text(response: ExecuteResponse) -> str:

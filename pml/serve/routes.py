@@ -69,24 +69,30 @@ def read_query(kind: type[Record] | None, given: Mapping[str, str]) -> Record:
     try:
         return msgspec.convert(dict(given), kind or NoQuery, strict=False)
     except msgspec.ValidationError as exc:
-        message = f"query: {_words(exc)}"
+        message = f"query: {_words(exc)}{_fields(kind or NoQuery)}"
         raise RequestError(message) from exc
 
 
 def read_body(kind: type[KindT], body: bytes) -> KindT:
-    """The body of a request.
+    """The body of a request; none is an object without fields.
 
     Raises:
         RequestError: says which field, and what was expected.
     """
     try:
-        return msgspec.json.decode(body, type=kind)
+        return msgspec.json.decode(body or b"{}", type=kind)
     except msgspec.ValidationError as exc:
         message = f"body: {_words(exc)}"
         raise RequestError(message) from exc
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
         message = f"body: expected JSON: {exc}"
         raise RequestError(message) from exc
+
+
+def _fields(kind: type[Record]) -> str:
+    """What a query may say, for whoever said something else."""
+    names = [field.encode_name for field in msgspec.structs.fields(kind)]
+    return f"; a query here may say {', '.join(names)}" if names else "; a query says nothing here"
 
 
 def _words(exc: msgspec.ValidationError) -> str:

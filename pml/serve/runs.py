@@ -100,7 +100,10 @@ class RunCall:
             InvalidArgumentsError: what was sent means nothing.
         """
         if params.request_state is None:
-            return await self._with_person(await work(self.by, emit), emit)
+            response = await work(self.by, emit)
+            if params.name == ABORT and response.status == "aborted":
+                return executed(response, self.limits, asked_for=True).to_sdk()
+            return await self._with_person(response, emit)
         pending = read_state(params.request_state)
         given = (params.input_responses or {}).get(QUESTION)
         if given is None:

@@ -102,7 +102,7 @@ def test_other_code_goes_on_with_what_was_done(pml: RunPml, workspace: Path) -> 
     assert done.returncode == ExitCode.OK, done.stderr
     answer = json.loads(done.stdout)
     assert answer["result"] == "hi?"
-    assert "it was replanned before" in pml(*again, stdin="return 1;").stderr
+    assert "it was replanned before" in pml(*again, stdin="return 1;").stdout
     assert calls(workspace) == ["echo"]
     assert f"replaced by run {answer['workflowId']}" in pml("trace", run_id[:8]).stdout
     assert f"replaces run {run_id}" in pml("trace", answer["workflowId"]).stdout

@@ -249,6 +249,30 @@ async def test_only_approvers_decide_about_doubts(steering: Steering, outside: O
         await steering.go_on(request, by=AGENT)
 
 
+async def test_a_resolution_of_what_is_not_in_doubt_lets_no_layer_go(
+    steering: Steering, outside: Outside
+) -> None:
+    """EX-3: as an answer would that is sent twice, when the run has come to its next stop."""
+    first = await start(steering, per_layer_validation=True)
+    one = Resolution(task_id="n1", action=DoubtAction.SKIP)
+    answer = await go_on(steering, first, resolutions=(one,))
+    assert (answer.status, answer.pending_layer) == ("layer_complete", 1)
+    assert answer.warnings == ("resolutions: not in doubt: n1; nothing was done",)
+    assert len(outside.requests) == 1
+
+
+async def test_calls_that_were_held_when_a_run_was_aborted_are_told_as_not_sent(
+    steering: Steering,
+) -> None:
+    first = await start(steering, per_layer_validation=True)
+    assert first.workflow_id is not None
+    ended = await steering.abort(AbortRequest(workflow_id=first.workflow_id), by=AGENT)
+    assert [task.error for task in ended.tasks if not task.success] == [
+        "never sent: the run stopped before"
+    ] * 2
+    assert ended.tool_failures == ()
+
+
 async def test_resolutions_of_no_task_are_refused(steering: Steering, outside: Outside) -> None:
     outside.answers["fs:write"] = lose
     stopped = await start(steering, "return await mcp.fs.write({});")
@@ -278,6 +302,7 @@ async def test_a_replanned_run_sees_what_is_finished_and_the_old_one_ends(
     assert answer.diagnostics == ()
     again = await steering.replan(request, by=AGENT)
     assert (again.workflow_id, again.status) == (answer.workflow_id, "success")
+    assert "replanned before" in again.warnings[-1]
     assert len(outside.requests) == 2
     old = await steering.engine.store.runs.get(first.workflow_id)
     assert (old.state, str(answer.workflow_id) in old.reason) == (RunState.ABORTED, True)

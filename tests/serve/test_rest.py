@@ -96,6 +96,14 @@ def path_of(route: Route) -> str:
     return path.replace("{run_id}", "w").replace("{approval_id}", "a").replace("{grant_id}", "g")
 
 
+async def test_a_request_without_a_body_is_one_without_fields(site: Site) -> None:
+    """OP-3: `curl -X POST .../continue` is enough."""
+    answer = await site.ask("POST", "/api/runs/w/continue", Role.AGENT)
+    assert answer.status_code == 200, answer.text
+    answer = await site.ask("POST", "/api/approvals/a", Role.APPROVER)
+    assert (answer.status_code, "approved" in answer.text) == (400, True)
+
+
 @pytest.mark.parametrize("role", [None, *Role])
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 async def test_each_route_is_open_to_its_role_and_those_above(
