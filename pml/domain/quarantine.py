@@ -15,7 +15,7 @@ def quarantine_of(tool: Tool) -> str | None:
         return None
     return (
         f"{tool.id} is quarantined: its {_listed(tool.changed)} changed since it was accepted; "
-        f"`pml tools {tool.id}` shows the change, and accepts it with --accept"
+        f"`pml tools {tool.id} --accept` shows the change and accepts it"
     )
 
 
@@ -23,8 +23,8 @@ def changed_meanwhile(tool: Tool, now: Tool) -> str:
     """Why a call is refused whose tool is no more what the run was prepared with (HIL-5)."""
     return (
         f"{tool.id} is quarantined: its {_listed(changes_of(tool, now))} changed since this run "
-        f"was prepared; `pml tools {tool.id}` shows the change, and accepts it with --accept; then "
-        "send the request again"
+        f"was prepared; `pml tools {tool.id} --accept` shows the change and accepts it, then send "
+        "the request again"
     )
 
 
