@@ -44,10 +44,13 @@ def render_asked(asked: Sequence[Asked], given: Given, *, now_ms: int, width: in
 
 def render_question(response: ExecuteResponse, *, width: int) -> str:
     """All that a person decides by: the tools, the calls that wait, and the plan."""
-    parts = [f"run {response.workflow_id}", render_approvals(response, width=width)]
+    head = [f"run {response.workflow_id}"]
+    if response.intent is not None:
+        head += wrapped(f"for: {response.intent}", "", "     ", width)
+    parts = ["\n".join(head), render_approvals(response, width=width)]
     if response.plan is not None:
-        head = "The program as a whole:" if response.held else "What would run, as a whole:"
-        parts.append(f"{head}\n\n{plan_text(response.plan)}")
+        title = "The program as a whole:" if response.held else "What would run, as a whole:"
+        parts.append(f"{title}\n\n{plan_text(response.plan)}")
     if response.expires_at_ms is not None:
         parts.append(f"It can be answered until {moment(response.expires_at_ms)} UTC.")
     return "\n\n".join(parts)

@@ -107,6 +107,8 @@ class ExecuteResponse(Record, frozen=True, kw_only=True):
     status: Annotated[str, msgspec.Meta(pattern=STATUS)]
     """How the request ended, or what it waits for."""
     workflow_id: str | None = None
+    intent: str | None = None
+    """Of a run that waits: what it is for, so that nobody decides without having read it."""
     result: Any | msgspec.UnsetType = msgspec.UNSET
     """What the program returned; there exactly when it succeeded, null included, unless it is
     too large for an MCP answer."""

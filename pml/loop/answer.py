@@ -117,7 +117,9 @@ def answer(
             executed_path=trace.executed_path,
         ),
     )
-    return response if waiting is None else _with(response, ending, waiting)
+    if waiting is None:
+        return response
+    return _with(msgspec.structs.replace(response, intent=trace.intent_text), ending, waiting)
 
 
 def _with(response: ExecuteResponse, ending: Ending, waiting: Waiting) -> ExecuteResponse:

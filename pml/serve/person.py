@@ -64,7 +64,9 @@ def question(response: ExecuteResponse, by: Principal) -> ElicitRequestFormParam
     assert response.plan is not None
     sent = sum(task.success for task in response.tasks)
     so_far = f"{sent} of its calls are done." if sent else "Nothing of it has run yet."
-    parts = [f"A program needs your consent to call these tools. {so_far}", _asked_for(response)]
+    purpose = visible(f"What it is for, as the agent says: {response.intent}")
+    asks = f"A program needs your consent to call these tools. {so_far}"
+    parts = [purpose, asks, _asked_for(response)]
     if response.held:
         parts += ["\n".join(held_calls(response)), "The program that makes these calls:"]
     message = "\n\n".join([*parts, plan_text(response.plan)])

@@ -58,6 +58,7 @@ RUN_ANSWER: Final = opened(
     approvals=OBJECTS,
     approvalId=TEXT,
     expiresAtMs=COUNT,
+    intent=TEXT,
     plan=OBJECT,
     checkpointId=TEXT,
     pendingLayer=COUNT,

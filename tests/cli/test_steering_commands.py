@@ -202,6 +202,7 @@ def test_a_person_at_a_terminal_is_shown_the_plan_and_asked(  # noqa: PLR0917  #
         printed = process.stdout.read()
     os.close(ours)
 
+    assert f"for: {INTENT[1]}".encode() in shown
     assert f'path = "{path}"'.encode() in shown
     assert (process.returncode, calls(workspace)) == (code, called)
     assert (b"written" in printed) == (typed == "y")

@@ -101,6 +101,7 @@ PLAN = Plan(
 WAITING = ExecuteResponse(
     status="approval_required",
     workflow_id="w",
+    intent="keep the notes",
     approval_id="a",
     approvals=(Permission(tool="fs:write"),),
     plan=PLAN,

@@ -63,6 +63,7 @@ async def test_the_newer_revision_is_answered_with_a_form_that_shows_the_plan(
     _, result = await asked(server)
     assert result["resultType"] == "input_required"
     params = result["inputRequests"]["approval"]["params"]
+    assert params["message"].startswith("What it is for, as the agent says: keep the notes\n")
     assert 'path = "a.txt"' in params["message"]
     form = params["requestedSchema"]
     assert form["required"] == ["approved"]
