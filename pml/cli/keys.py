@@ -1,6 +1,5 @@
 """`pml keys`: API keys for the endpoint over HTTP, each with a role (OP-3, HIL-4)."""
 
-import hashlib
 import secrets
 import uuid
 from pathlib import Path
@@ -93,6 +92,7 @@ def create(
 async def _created(name: str, role: Role, data_dir: Path | None) -> "tuple[str, ApiKey]":
     from pml.domain.approval import ApiKey
     from pml.errors import RequestError
+    from pml.serve.access import key_hash
     from pml.serve.compose import now_ms
 
     if not name.strip() or not name.isprintable():
@@ -104,7 +104,7 @@ async def _created(name: str, role: Role, data_dir: Path | None) -> "tuple[str, 
         if any(k.name == name and k.revoked_at_ms is None for k in await store.api_keys.all()):
             message = f"NAME: {name} has a key: revoke it first (`pml keys revoke {name}`)"
             raise RequestError(message)
-        await store.api_keys.create(kept, key_hash=hashlib.sha256(key.encode()).hexdigest())
+        await store.api_keys.create(kept, key_hash=key_hash(key))
     return key, kept
 
 
