@@ -11,6 +11,14 @@ from pathlib import Path
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from jaxtyping import install_import_hook
+
+# Shapes in annotations are checked while tests run.  The tower lets `float` take an `int`, as type
+# checkers do.  Before the first import of these packages.
+install_import_hook(
+    ["pml.evaluation", "pml.features", "pml.learning"],
+    "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
+)
 
 from pml.store.database import Database
 from pml.store.embedded import EmbeddedPostgres

@@ -15,7 +15,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 
-import bm25s  # type: ignore[import-untyped]
+import bm25s
 
 from pml.discovery.index import Entry, Index
 from pml.discovery.match import clear_match

@@ -1,6 +1,6 @@
 """BM25 after any puts and removals scores as bm25s does a collection built at once (MCP-1)."""
 
-import bm25s  # type: ignore[import-untyped]
+import bm25s
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
