@@ -5,7 +5,7 @@ export PIP_CONSTRAINT = constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 INSTALL = $(PYTHON) -m pip --python .venv/bin/python install --quiet --editable
 
-.PHONY: help setup demo test lint bench chaos
+.PHONY: help setup demo test lint bench chaos lab
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -16,8 +16,10 @@ setup: .venv/dev.stamp ## install PML with what tests, linters and benchmarks ne
 demo: .venv/demo.stamp ## run a program on three real MCP servers, over this checkout's history
 	@.venv/bin/pml demo
 
-test: .venv/dev.stamp ## run all tests
-	.venv/bin/python -m pytest -n 2 --dist loadfile
+# Notebooks run in a call of their own: each plugin costs every start of pytest (nbval 0.7 s).
+test: .venv/dev.stamp ## run all tests, then the notebooks
+	.venv/bin/python -m pytest -n 2 --dist loadfile -p no:nbval
+	.venv/bin/python -m pytest --nbval-lax notebooks
 
 lint: .venv/dev.stamp ## ruff, mypy and the import contracts
 	.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports
@@ -28,6 +30,9 @@ bench: .venv/dev.stamp ## run every benchmark; the last line of each is one JSON
 chaos: .venv/dev.stamp ## kill everything 500 times under running programs, and judge what is left
 	.venv/bin/python -m tests.chaos --kills 500
 
+lab: .venv/lab.stamp ## open the notebooks in JupyterLab
+	.venv/bin/jupyter lab --allow-root --notebook-dir notebooks
+
 # Only the core and the demo's two servers: no torch.
 .venv/demo.stamp: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing PML into .venv (once, under a minute)"
@@ -36,6 +41,10 @@ chaos: .venv/dev.stamp ## kill everything 500 times under running programs, and 
 .venv/dev.stamp: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing PML and its development tools into .venv (once, under a minute)"
 	@$(INSTALL) '.[dev]' && touch $@
+
+.venv/lab.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing PML, its methods and JupyterLab into .venv (once, a minute)"
+	@$(INSTALL) '.[lab]' && touch $@
 
 # Without pip inside, so that a Python whose `ensurepip` was split off (Debian's) will do.
 .venv/bin/python:
