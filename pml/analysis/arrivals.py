@@ -50,10 +50,17 @@ class Arrivals:
         for index, point in enumerate(order):
             self._place[point] = index
         self._arriving = graph.arriving()
+        self._first = _first_by_another_call(graph, kept)
 
     def ways(self, node: int) -> dict[Leaving, Certainty]:
-        """The nodes that can run last before one, as the points between them are no nodes."""
+        """The nodes that can run last before one, as the points between them are no nodes.
+
+        None of what may be the first of all that happens, though another call of its function
+        comes later: an edge would say that it cannot be.
+        """
         found: dict[Leaving, Certainty] = {}
+        if node in self._first:
+            return found
         seen: set[int] = set()
         pending: list[list[int]] = [[node], [], []]
         for certainty in Certainty:
@@ -175,6 +182,27 @@ class _Untold:
                 elif self._of_arrow(source, arrow, past=past):
                     found.add(_leaving(source, arrow))
         return found
+
+
+def _first_by_another_call(graph: Graph, kept: AbstractSet[int]) -> set[int]:
+    """Nodes before which nothing need run, as a call leads there that is not its function's first.
+
+    The first call of the source may stand in a function that nobody waits for.
+    """
+    found: set[int] = set()
+    seen, pending = {(0, False)}, [(0, False)]
+    while pending:
+        point, again = pending.pop()
+        for arrow in graph.arrows[point]:
+            further = arrow.target, again or arrow.way is Way.AGAIN
+            if arrow.way is Way.BACK or further in seen:
+                continue
+            seen.add(further)
+            if arrow.target not in kept:
+                pending.append(further)
+            elif further[1]:
+                found.add(arrow.target)
+    return found
 
 
 def _leaving(source: int, arrow: Arrow) -> Leaving:

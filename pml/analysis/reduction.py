@@ -101,10 +101,11 @@ class Reduction:
     def _ends_of(self, target: int, *, apart: bool) -> list[set[int]]:
         """The nodes that can be the last on a path to a node, by how certain it must be."""
         if self._ends[0] != (target, apart):
+            leavings = self._flow[target]
             ways = [
                 (way[0], certainty)
-                for way, certainty in self._flow[target].items()
-                if not (apart and way[1] is EdgeType.CONTAINS)
+                for way, certainty in leavings.items()
+                if not (apart and (way[0], EdgeType.CONTAINS, None) in leavings)
             ]
             ends = [{last for last, certainty in ways if certainty <= most} for most in Certainty]
             self._ends = (target, apart), ends

@@ -166,31 +166,45 @@ def _add_later(graph: Graph, order: _Order, cyclic: list[Repeat], ends: _Ends) -
     Sets of functions are the bits of a number: few functions are called again like that.
     """
     bit = _bits(cyclic)
-    entries = list(bit)
     for call in cyclic:  # back from here only past the call: who returned was called elsewhere
         order.arriving[call.end] = [call.before]
     bit.update((call.end, bit[call.entry]) for call in cyclic)
+    linked: set[tuple[int, int]] = set()
+    while found := dict.fromkeys(
+        way for way in _first_calls(graph, order, bit, cyclic) if way not in linked
+    ):
+        linked.update(found)
+        pending = list(reversed(found))
+        while pending:
+            source, entry = pending.pop()
+            if order.insert(source, entry, ends[entry]):
+                graph.link(source, entry, Way.LATER)
+            else:
+                further = [(point, entry) for point in order.last_apart(source, entry)]
+                pending += [way for way in further if way not in linked]
+                linked.update(further)
+
+
+def _first_calls(
+    graph: Graph, order: _Order, bit: dict[int, int], cyclic: list[Repeat]
+) -> Iterator[tuple[int, int]]:
+    """Points from which ways lead to a call that is the first of a function there; its entry.
+
+    A way into one function may lead on to the first call of another, so that arrows that are
+    added for the one may ask for more.
+    """
     points = order.points()
     may, must = _run_before(graph, order, bit, points)
+    entries = list(_bits(cyclic))
     wanted = [0] * len(points)
     """Functions by the points on ways to calls of them that may be the first."""
     for call in cyclic:
         wanted[call.before] |= bit[call.entry] & ~must[call.before]
-    found: dict[tuple[int, int], None] = {}
     for point in reversed(points):
         for source in order.arriving[point] if wanted[point] else ():
             wanted[source] |= wanted[point] & may[source] & ~must[source]
             missing = wanted[point] & ~may[source]
-            found.update(((source, entry), None) for entry in _members(entries, missing))
-    pending = list(reversed(found))
-    while pending:
-        source, entry = pending.pop()
-        if order.insert(source, entry, ends[entry]):
-            graph.link(source, entry, Way.LATER)
-        else:
-            further = [(point, entry) for point in order.last_apart(source, entry)]
-            pending += [way for way in further if way not in found]
-            found.update(dict.fromkeys(further))
+            yield from ((source, entry) for entry in _members(entries, missing))
 
 
 def _bits(calls: Iterable[Repeat]) -> dict[int, int]:

@@ -94,8 +94,8 @@ class Parallels(Branching):
                 ],
                 [f"out.push(await Promise.all([{a}.then(async (x) => {on}), {b}]));"],
                 [
-                    f"const {{ {name}, two }} = await Promise.all([{a}, {b}]).then(([{name}, two]) => ({{ {name}, two }}));",
-                    f"out.push({name}, two);",
+                    f"const {{ {name}, {name}b }} = await Promise.all([{a}, {b}]).then(([{name}, {name}b]) => ({{ {name}, {name}b }}));",
+                    f"out.push({name}, {name}b);",
                 ],
                 [
                     f"const {name} = Object.fromEntries(await Promise.all(['a', 'b'].map(async (x) => [x, {on}])));",

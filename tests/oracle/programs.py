@@ -211,8 +211,9 @@ class Writer(TypeScript):
 
     def roomy(self, line: str) -> str:
         """More space and comments between tokens; inside strings they are only text."""
-        if line.lstrip().startswith("/") or "my server" in line:  # a comment cannot hold another
-            return line
+        whole = ("my server", "(?<g>")  # a name and a regular expression, in which spaces count
+        if line.lstrip().startswith("/") or any(part in line for part in whole):
+            return line  # a comment cannot hold another
         odd = [" /* mcp.fs.read( } */ ", "  "]
         return re.sub(
             r"(?<=\S) (?=\S)", lambda _: self.dice.choice(odd) if self.chance(10) else " ", line
