@@ -5,6 +5,7 @@ and nothing else::
 
     PmlError
     ├── ConfigError            mcp.json, permissions.yaml, environment: file, line, expectation
+    ├── DatasetError           a data set to evaluate on: file, column, row, expectation
     ├── RequestError           what was asked cannot be answered: which field, what was expected
     ├── DagError               an explicit workflow that cannot be compiled
     ├── StoreError             the database cannot be had or was lost
@@ -40,6 +41,21 @@ class ConfigError(PmlError):
         super().__init__(f"{where}: {message}")
         self.source = source
         self.line = line
+
+
+class DatasetError(PmlError):
+    """A folder of data does not hold what `docs/reference/datasets.md` describes."""
+
+    def __init__(
+        self, file: str, message: str, *, column: str | None = None, row: int | None = None
+    ) -> None:
+        """Say where: ``row`` counts from 0, as polars does."""
+        of_column = "" if column is None else f", column {column!r}"
+        of_row = "" if row is None else f", row {row}"
+        super().__init__(f"{file}{of_column}{of_row}: {message}")
+        self.file = file
+        self.column = column
+        self.row = row
 
 
 class RequestError(PmlError):

@@ -10,6 +10,7 @@ from enum import IntEnum
 from pml.domain.response import ExecuteResponse
 from pml.errors import (
     ConfigError,
+    DatasetError,
     NotFoundError,
     PmlError,
     RequestError,
@@ -58,6 +59,7 @@ _BY_STATUS = {
 }
 _BY_ERROR: dict[type[PmlError], ExitCode] = {
     ConfigError: ExitCode.CONFIG,
+    DatasetError: ExitCode.CONFIG,
     RequestError: ExitCode.USAGE,
     StoreError: ExitCode.UNAVAILABLE,
     SandboxError: ExitCode.UNAVAILABLE,

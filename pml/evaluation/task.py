@@ -7,7 +7,7 @@ answers questions of one type; a task's judge measures answers of one type.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from pml.evaluation.dataset import Dataset
 from pml.evaluation.measured import Measured
@@ -37,6 +37,7 @@ class Problem(Generic[Q, A]):
     """
 
 
+@runtime_checkable
 class Task(Protocol[Q, A]):
     """A kind of question."""
 
@@ -52,6 +53,7 @@ class Task(Protocol[Q, A]):
         """The problems that the data set allows; none where it lacks what the task needs."""
 
 
+@runtime_checkable
 class Method(Protocol[Q_contra, A_co]):
     """Something that answers questions of one task.
 

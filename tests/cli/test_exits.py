@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
     ("error", "code"),
     [
         (errors.ConfigError("mcp.json", "expected JSON", line=3), ExitCode.CONFIG),
+        (errors.DatasetError("tools.parquet", "no rows"), ExitCode.CONFIG),
         (errors.RequestError("intent: expected a few words"), ExitCode.USAGE),
         (errors.EmbeddedPostgresError("did not start"), ExitCode.UNAVAILABLE),
         (errors.SandboxError("did not start"), ExitCode.UNAVAILABLE),

@@ -1,0 +1,1 @@
+"""The kinds of questions, one file each; `pml.evaluation.registry` finds them."""
