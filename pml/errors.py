@@ -17,6 +17,7 @@ and nothing else::
     ├── FencedError            another process has taken the run over
     ├── ApprovalStateError     the approval was answered, withdrawn, or has expired
     ├── NotAllowedError        who asks has not the role that this needs
+    ├── SavedStateError        what was learned cannot be loaded: damaged, or of another form
     ├── LogOrderError          a record that cannot follow the run's log
     ├── DivergedError          replayed code did something else than its log says
     ├── SandboxError           the sandbox could not be started or broke its protocol
@@ -131,6 +132,14 @@ class ApprovalStateError(PmlError):
 
 class NotAllowedError(PmlError):
     """Who asks has not the role that this needs; the message says which and how to get it."""
+
+
+class SavedStateError(PmlError):
+    """A saved state of learning is damaged or of another form; nothing of it was loaded."""
+
+    def __init__(self, what: str, message: str) -> None:
+        super().__init__(f"saved state of the {what}: {message}")
+        self.what = what
 
 
 class LogOrderError(PmlError):

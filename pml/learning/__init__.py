@@ -1,1 +1,1 @@
-"""What traces teach: priorities, temporal differences, life cycle."""
+"""What traces teach: priorities, temporal differences, life cycle, reliability of tools."""

@@ -1,0 +1,142 @@
+"""Which tool to try, and how sure a match must be, learned from outcomes (LE-4): Thompson sampling.
+
+Each tool is an arm with a Beta posterior of its reliability (`pml.learning.arms`).  `choose`
+draws one reliability per tool and takes the largest, so that a tool is tried as often as it is
+likely to be the best.  `get_threshold` is for a tool that a match has already named: it draws
+nothing, since a threshold that flickers would answer the same request in two ways.
+
+Reference: W. R. Thompson, "On the Likelihood that One Unknown Probability Exceeds Another",
+Biometrika 25 (1933); D. Russo et al., "A Tutorial on Thompson Sampling", Foundations and Trends
+in Machine Learning 11 (2018), arXiv:1707.02038, sections 3.1 and 6.3 (discounting).
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from pml.learning.arms import Arm, ArmConfig, Beta, rate_of
+from pml.learning.outcomes import Outcome
+from pml.learning.risk import Risk
+from pml.learning.thresholds import Mode, threshold
+
+
+class ThompsonSampler:
+    """Reliabilities of tools, learned call by call.
+
+    Invariant: every arm of a tool ``server:tool`` has the arm of its server as parent, and that
+    the arm of all; no arm's ``at`` exceeds ``total``, the number of informative outcomes so far.
+    """
+
+    def __init__(self, config: ArmConfig | None = None) -> None:
+        self.config = ArmConfig() if config is None else config
+        self.total = 0
+        self.root = Arm(None)
+        self.servers: dict[str, Arm] = {}
+        self.tools: dict[str, Arm] = {}
+        self._keep = math.exp(-rate_of(self.config.half_life))
+        self._idle_rate = rate_of(self.config.idle_half_life)
+        self._strength = self.config.prior_strength
+        self._log_total = 0.0
+
+    def record(self, tool: str, outcome: Outcome) -> None:
+        """Learn from one call; in constant time.
+
+        Args:
+            tool: its id ``server:tool``; without a colon it is a server of its own.
+            outcome: uninformative ones change nothing.
+        """
+        if outcome is Outcome.UNINFORMATIVE:
+            return
+        arm: Arm | None = self.tools.get(tool) or self.tool_arm(tool)
+        now = self.total + 1
+        self.restore_total(now)
+        idle_rate, keep, strength = self._idle_rate, self._keep, self._strength
+        success, weight = outcome is Outcome.SUCCESS, 1.0
+        while arm is not None:
+            kept = keep * math.exp(idle_rate * (arm.at - now))
+            successes, failures = arm.successes * kept, arm.failures * kept
+            shrunk = strength / (strength + successes + failures)
+            if success:
+                arm.successes, arm.failures = successes + weight, failures
+            else:
+                arm.successes, arm.failures = successes, failures + weight
+            arm.at = now
+            # What m n / (m + n) grows by when n does by `weight`.
+            weight *= shrunk * strength / (strength + successes + failures + weight)
+            arm = arm.parent
+
+    def posterior(self, tool: str) -> Beta:
+        """Of the tool's reliability; for an unknown tool, what its server says of it."""
+        return Beta(*self._posterior(tool))
+
+    def bonus(self, tool: str) -> float:
+        """How far the reliability may be from its mean: large for rarely used tools."""
+        alpha, beta = self._posterior(tool)
+        return self._bonus(alpha, beta)
+
+    def get_threshold(self, tool: str, risk: Risk, mode: Mode) -> float:
+        """The least confidence of a match at which to use the tool (`pml.learning.thresholds`)."""
+        alpha, beta = self._posterior(tool)
+        return threshold(alpha / (alpha + beta), self._bonus(alpha, beta), risk, mode)
+
+    def sample(self, tool: str, rng: np.random.Generator) -> float:
+        """A reliability drawn from the posterior."""
+        return float(rng.beta(*self._posterior(tool)))
+
+    def choose(self, tools: Sequence[str], rng: np.random.Generator) -> str:
+        """One of ``tools``, as often as its reliability is likely to be the largest.
+
+        Raises:
+            ValueError: there are none.
+        """
+        return max(tools, key=lambda tool: self.sample(tool, rng))
+
+    def _posterior(self, tool: str) -> tuple[float, float]:
+        arm = self.tools.get(tool)
+        if arm is not None:
+            return self._of_arm(arm)
+        server = self.servers.get(tool.partition(":")[0], self.root)
+        alpha, beta = self._of_arm(server)
+        scale = self._strength / (alpha + beta)
+        return alpha * scale, beta * scale
+
+    def _of_arm(self, arm: Arm) -> tuple[float, float]:
+        if arm.parent is None:
+            mean = self.config.prior_mean
+        else:
+            alpha, beta = self._of_arm(arm.parent)
+            mean = alpha / (alpha + beta)
+        kept, strength = self.kept(arm), self._strength
+        return (
+            arm.successes * kept + strength * mean,
+            arm.failures * kept + strength * (1 - mean),
+        )
+
+    def _bonus(self, alpha: float, beta: float) -> float:
+        count = alpha + beta
+        variance = alpha * beta / (count * count * (count + 1))
+        return self.config.exploration * math.sqrt(self._log_total * variance)
+
+    def restore_total(self, total: int) -> None:
+        """Set the number of informative outcomes so far."""
+        self.total = total
+        self._log_total = math.log1p(total)
+
+    def server_arm(self, server: str) -> Arm:
+        """The arm of a server, made if it is new."""
+        arm = self.servers.get(server)
+        if arm is None:
+            arm = self.servers[server] = Arm(self.root, at=self.total)
+        return arm
+
+    def tool_arm(self, tool: str) -> Arm:
+        """The arm of a tool, made if it is new."""
+        arm = self.tools.get(tool)
+        if arm is None:
+            arm = self.tools[tool] = Arm(self.server_arm(tool.partition(":")[0]), at=self.total)
+        return arm
+
+    def kept(self, arm: Arm) -> float:
+        """The share of an arm's counts that is left now, in (0, 1]."""
+        return math.exp(self._idle_rate * (arm.at - self.total))
