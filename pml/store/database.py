@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -36,6 +36,8 @@ _Pool: TypeAlias = AsyncConnectionPool[Connection]
 
 _POOL_SIZE = 10
 _RETRY_S = 0.05
+_PING_S = 2
+"""The least that libpq takes.  The driver keeps Python waiting while it asks."""
 # Short, because giving up is what lets the next operation try at once.
 _RECONNECT_S = 5.0
 
@@ -86,7 +88,7 @@ class Database:
         if not user_id or "\0" in user_id:
             message = f"{user_id!r} is no user id"
             raise ValueError(message)
-        source = _Embedded(data_dir) if url is None else _Server(url)
+        source = _Embedded(data_dir) if url is None else _Server(url, timeouts)
         try:
             prepared = await _prepare(source, timeouts)
             options = session_options(
@@ -188,18 +190,33 @@ class _Embedded:
 class _Server:
     becomes_role = True
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, timeouts: Timeouts) -> None:
         try:
             parts = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
             message = f"PML_DATABASE_URL is not the URL of a PostgreSQL: {first_line(error)}"
             raise StoreError(message) from error
         self._url = url
+        self._timeouts = timeouts
         shown = {name: parts[name] for name in ("host", "port", "dbname", "user") if name in parts}
         self.where = f"({make_conninfo('', **shown)})"
 
     async def admin(self) -> str:
-        return self._url
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._timeouts.recover_s
+        while True:
+            if clock() > deadline or not await self._is_starting():
+                return self._url
+            await asyncio.sleep(_RETRY_S)
+
+    async def _is_starting(self) -> bool:
+        """Whether it is there and lets nobody in yet, as after a crash.
+
+        Asked before connecting: a refused connection does not tell, as the driver leaves out its
+        SQLSTATE and its text is in the server's language.
+        """
+        asked = make_conninfo(self._url, connect_timeout=_PING_S)
+        return await asyncio.to_thread(pq.PGconn.ping, asked.encode()) == pq.Ping.REJECT
 
     async def app(self) -> str:
         return self._url
@@ -229,9 +246,7 @@ async def _prepare(source: _Source, timeouts: Timeouts) -> _Prepared:
                 return _Prepared(role, f"pml,{await vector_schema(connection)}")
         except psycopg.Error as error:
             # Of the embedded server we know that it runs: it is recovering from a crash.
-            passing = isinstance(error, psycopg.errors.CannotConnectNow) or (
-                isinstance(source, _Embedded) and isinstance(error, psycopg.OperationalError)
-            )
+            passing = isinstance(source, _Embedded) and isinstance(error, psycopg.OperationalError)
             if not passing or clock() > deadline:
                 message = f"the database {source.where} cannot be used: {first_line(error)}"
                 raise StoreError(message) from error

@@ -5,12 +5,14 @@ import contextlib
 import os
 import secrets
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 from psycopg import AsyncConnection
+from psycopg.conninfo import make_conninfo
 
 from pml.errors import StoreError
 from pml.store.connection import Timeouts
@@ -21,6 +23,7 @@ from tests.store.clusters import ended, parent, postmaster, until
 IMPATIENT = Timeouts(operation_s=4.0, pool_s=2.0, connect_s=2, recover_s=1.0)
 """Enough for what works on a busy machine; what does not is tried with it a few times only."""
 OVER_S = 30.0
+RECOVERING = Path(__file__).parents[1] / "fixtures" / "recovering_postgres.py"
 
 
 async def count_runs(database: Database) -> object:
@@ -129,6 +132,40 @@ async def test_a_server_that_is_not_there_is_explained(
         async with Database.open(url=url, data_dir=tmp_path, timeouts=IMPATIENT):
             pass
     assert "hidden" not in str(caught.value)
+
+
+async def test_a_server_that_still_recovers_is_waited_for(admin: str, tmp_path: Path) -> None:
+    """OP-4: as after a crash, the first connections are told that it is starting up."""
+    async with (
+        asyncio.timeout(OVER_S),
+        recovering(admin, refusals=5) as url,
+        Database.open(url=url, data_dir=tmp_path) as database,
+    ):
+        assert await count_runs(database) == 0
+
+
+async def test_a_server_that_recovers_for_too_long_is_explained(admin: str, tmp_path: Path) -> None:
+    async with recovering(admin, refusals=10_000) as url, asyncio.timeout(OVER_S):
+        with pytest.raises(StoreError, match=r"cannot be used: .*is starting up"):
+            async with Database.open(url=url, data_dir=tmp_path, timeouts=IMPATIENT):
+                pass
+
+
+@contextlib.asynccontextmanager
+async def recovering(conninfo: str, *, refusals: int) -> AsyncIterator[str]:
+    """A way to a server over one, in another process, that turns the first connections away."""
+    seen_from_there = conninfo.replace("/proc/self/", f"/proc/{os.getpid()}/")
+    arguments = (str(RECOVERING), seen_from_there, str(refusals))
+    door = await asyncio.create_subprocess_exec(
+        sys.executable, *arguments, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert door.stdout is not None
+        port = int(await asyncio.wait_for(door.stdout.readline(), OVER_S))
+        yield make_conninfo(conninfo, host="127.0.0.1", port=port)
+    finally:
+        door.kill()
+        await door.wait()
 
 
 async def test_a_killed_embedded_server_costs_no_error_once_it_is_back(data_dir: Path) -> None:
