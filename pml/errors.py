@@ -18,6 +18,7 @@ and nothing else::
     ├── ApprovalStateError     the approval was answered, withdrawn, or has expired
     ├── NotAllowedError        who asks has not the role that this needs
     ├── SavedStateError        what was learned cannot be loaded: damaged, or of another form
+    ├── EmptyReplayError       nothing to draw from
     ├── LogOrderError          a record that cannot follow the run's log
     ├── DivergedError          replayed code did something else than its log says
     ├── SandboxError           the sandbox could not be started or broke its protocol
@@ -140,6 +141,13 @@ class SavedStateError(PmlError):
     def __init__(self, what: str, message: str) -> None:
         super().__init__(f"saved state of the {what}: {message}")
         self.what = what
+
+
+class EmptyReplayError(PmlError):
+    """A draw was asked of something whose weights are all zero."""
+
+    def __init__(self) -> None:
+        super().__init__("there is nothing to draw from: all weights are zero")
 
 
 class LogOrderError(PmlError):

@@ -1,5 +1,6 @@
 """What traces teach (LE-2), against closed forms and recomputation from the whole history."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from pml.domain.capability import Learning
 from pml.domain.record import decode, encode
 from pml.domain.trace import BranchDecision, ExecutionTrace
-from pml.learning.td import MOST_PATHS, learned
+from pml.learning.td import ALPHA, MOST_PATHS, learned, moved
 from tests.learning.histories import HISTORIES, STRUCTURE, learning_of
 from tests.store.nouns import a_trace
 
@@ -19,11 +20,40 @@ def value_after(outcomes: list[bool]) -> float:
     return 0.5 * 0.9**n + weighed
 
 
-@given(count=st.integers(1, 200))
-def test_the_value_of_a_path_that_always_succeeds_has_a_closed_form(count: int) -> None:
-    (path,) = learning_of([a_trace()] * count).paths
-    assert path.success_rate == pytest.approx(1 - 0.5 * 0.9**count)
+@given(count=st.integers(1, 200), success=st.booleans())
+def test_the_value_of_a_path_that_always_ends_alike_has_a_closed_form(
+    count: int, success: bool
+) -> None:
+    (path,) = learning_of([a_trace(success=success)] * count).paths
+    assert path.success_rate == pytest.approx(success + (0.5 - success) * 0.9**count)
     assert (path.count, path.avg_duration_ms) == (count, a_trace().duration_ms)
+
+
+@given(first_ms=st.floats(0, 1e6), then_ms=st.floats(0, 1e6), count=st.integers(0, 200))
+def test_the_mean_duration_starts_at_the_first_and_nears_the_later_ones(
+    first_ms: float, then_ms: float, count: int
+) -> None:
+    history = [a_trace(duration_ms=first_ms), *[a_trace(duration_ms=then_ms)] * count]
+    (path,) = learning_of(history).paths
+    expected_ms = then_ms + (first_ms - then_ms) * 0.9**count
+    assert path.avg_duration_ms == pytest.approx(expected_ms, abs=1e-9)
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5, 0.9])
+def test_a_value_wanders_around_the_rate_as_much_as_a_closed_form_says(rate: float) -> None:
+    """Its variance comes to alpha / (2 - alpha) of an outcome's, as much as 19 outcomes' mean has.
+
+    Fixed seed; the bounds are five standard errors of 20,000 / 19 independent values, so it
+    would fail for 1 in a million seeds.
+    """
+    outcomes = np.random.default_rng(0).random(20_000) < rate
+    value, values = rate, []
+    for outcome in outcomes:
+        value = moved(value, float(outcome))
+        values.append(value)
+    variance = ALPHA / (2 - ALPHA) * rate * (1 - rate)
+    assert np.mean(values) == pytest.approx(rate, abs=5 * np.sqrt(variance * 19 / 20_000))
+    assert np.var(values) == pytest.approx(variance, rel=0.25)
 
 
 @given(history=HISTORIES)
