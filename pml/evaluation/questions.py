@@ -113,6 +113,9 @@ class ClosureQuestion:
     tools: tuple[Tool, ...]
     dependencies: tuple[Dependency, ...]
     intents: tuple[str, ...]
+    known: tuple[tuple[Workflow, ...], ...]
+    """By intent, what may be known when it is asked: workflows for other main tools only.  The same
+    object for many intents, so that what is learned from it is learned once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
