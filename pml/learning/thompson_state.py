@@ -1,23 +1,21 @@
 """Thompson sampling's memory as bytes, and back (LE-4, LE-7).
 
-One JSON object: format, version, the SHA-256 of the state, and the state.  Reading checks all
-of it before anything is built, so a damaged file leaves nothing half-loaded; the checksum is
-there because a flipped digit is still a number.
+All of a file is checked before a sampler is built, so a damaged one leaves nothing half-loaded.
 """
 
-import hashlib
 import math
-from typing import Annotated, Literal, NoReturn, TypeAlias
+from typing import Annotated, NoReturn, TypeAlias
 
 import msgspec
 
-from pml.domain.record import Count, Record, encode
+from pml.domain.record import Count, Record
 from pml.errors import SavedStateError
 from pml.learning.arms import Arm, ArmConfig
+from pml.learning.saved import sealed, unsealed
 from pml.learning.thompson import ThompsonSampler
 
+FORM = "Thompson sampler"
 VERSION = 1
-_WHAT = "Thompson sampler"
 
 _Weight: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 _Positive: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
@@ -47,13 +45,6 @@ class ThompsonState(Record, frozen=True, kw_only=True):
     tools: dict[str, ArmState]
 
 
-class _File(Record, frozen=True, kw_only=True):
-    format: Literal["pml-thompson"]
-    version: int
-    sha256: str
-    state: msgspec.Raw
-
-
 def export_state(sampler: ThompsonSampler) -> bytes:
     """The sampler as bytes; equal samplers give equal bytes."""
     config = sampler.config
@@ -68,10 +59,7 @@ def export_state(sampler: ThompsonSampler) -> bytes:
         servers={name: _state(sampler.servers[name]) for name in sorted(sampler.servers)},
         tools={name: _state(sampler.tools[name]) for name in sorted(sampler.tools)},
     )
-    text = encode(state)
-    digest = hashlib.sha256(text).hexdigest()
-    file = _File(format="pml-thompson", version=VERSION, sha256=digest, state=msgspec.Raw(text))
-    return encode(file)
+    return sealed(state, form=FORM, version=VERSION)
 
 
 def import_state(text: bytes) -> ThompsonSampler:
@@ -80,16 +68,7 @@ def import_state(text: bytes) -> ThompsonSampler:
     Raises:
         SavedStateError: not what `export_state` wrote, or of another version; says where.
     """
-    try:
-        file = msgspec.json.decode(text, type=_File)
-        if file.version != VERSION:
-            _damaged(f"version {file.version}, this PML reads version {VERSION}")
-        if hashlib.sha256(file.state).hexdigest() != file.sha256:
-            _damaged("the checksum differs: the file was cut or changed")
-        state = msgspec.json.decode(file.state, type=ThompsonState)
-    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-        raise SavedStateError(_WHAT, str(exc)) from exc
-    return _sampler(state)
+    return _sampler(unsealed(text, ThompsonState, form=FORM, version=VERSION))
 
 
 def merged(one: ThompsonSampler, other: ThompsonSampler) -> ThompsonSampler:
@@ -143,7 +122,7 @@ def _sampler(state: ThompsonState) -> ThompsonSampler:
             exploration=state.exploration,
         )
     except ValueError as exc:
-        raise SavedStateError(_WHAT, str(exc)) from exc
+        raise SavedStateError(FORM, str(exc)) from exc
     sampler = ThompsonSampler(config)
     sampler.restore_total(state.total)
     _restore(sampler.root, state.root)
@@ -159,4 +138,4 @@ def _restore(arm: Arm, state: ArmState) -> None:
 
 
 def _damaged(why: str) -> NoReturn:
-    raise SavedStateError(_WHAT, why)
+    raise SavedStateError(FORM, why)
