@@ -8,6 +8,7 @@ from pml.store.capabilities import PostgresCapabilities
 from pml.store.database import Database
 from pml.store.embeddings import PostgresEmbeddings
 from pml.store.grants import PostgresGrants
+from pml.store.imports import PostgresImports
 from pml.store.leases import PostgresLeases
 from pml.store.ledger_key import LedgerKey
 from pml.store.ports import Store
@@ -35,6 +36,7 @@ def postgres_store(
         runs=PostgresRuns(db, key, log_ttl_ms=limits.result_ttl_s * 1000),
         run_log=run_log,
         traces=PostgresTraces(db, key),
+        imports=PostgresImports(db),
         task_results=task_results,
         tool_dependencies=PostgresToolDependencies(db),
         leases=PostgresLeases(db),

@@ -101,11 +101,29 @@ class PostgresTraces:
         """See `Traces.recent`."""
         return await self._select("recent", limit=limit)
 
+    async def selected(self, *, since_ms: int, limit: int) -> tuple[tuple[int, str], ...]:
+        """See `SomeTraces.selected`."""
+        async with self._database.connection() as connection:
+            return await select_times(connection, _SQL["selected"], since_ms, limit)
+
+    async def several(self, ids: Sequence[str]) -> tuple[ExecutionTrace, ...]:
+        """See `SomeTraces.several`."""
+        return await self._select("several", ids=[*map(printable, ids)])
+
     async def _select(self, query: str, **parameters: object) -> tuple[ExecutionTrace, ...]:
         async with self._database.connection() as connection:
             cursor = connection.cursor(row_factory=kwargs_row(_trace))
             await cursor.execute(_SQL[query], parameters)
             return tuple(await cursor.fetchall())
+
+
+async def select_times(
+    connection: Connection, query: bytes, since_ms: int, limit: int
+) -> tuple[tuple[int, str], ...]:
+    """What a query of the latest says, the earliest first."""
+    cursor = await connection.execute(query, {"since_ms": since_ms, "limit": limit})
+    rows = await cursor.fetchall()
+    return tuple(sorted((int(str(ms)), str(trace_id)) for ms, trace_id in rows))
 
 
 async def _insert(connection: Connection, trace: ExecutionTrace) -> bool:

@@ -37,6 +37,9 @@ ROWS = {
     " success, state, duration_ms, executed_path, decisions, task_results, priority, exploratory,"
     " dry_run) VALUES ('t', 'r', 'c', '', '{}', 0, true, '', 0, '{}', '[]', '[]', 1, false, false)",
     "task_result": "(run_id, task_id, result, expires_at_ms) VALUES ('r', 'n1', '1', 0)",
+    "imported_trace": "(id, source, executed_at_ms, trace, imported_at_ms)"
+    " VALUES ('t', 's', 0, '{}', 0)",
+    "imported_tool": "(source, tool_id, tool) VALUES ('s', 'fs:read', '{}')",
     "permission_audit_log": "(at_ms, event, actor, run_id, capability_id)"
     " VALUES (0, 'granted', 'someone', 'r', 'c')",
     "shgat_params": "(graph_hash, params) VALUES ('', '')",

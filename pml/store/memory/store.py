@@ -16,6 +16,7 @@ from pml.store.memory.capabilities import MemoryCapabilities
 from pml.store.memory.consent import MemoryApprovals, MemoryAudit, MemoryGrants
 from pml.store.memory.data import Data
 from pml.store.memory.embeddings import MemoryEmbeddings
+from pml.store.memory.imports import MemoryImports
 from pml.store.memory.leases import MemoryLeases
 from pml.store.memory.retention import MemoryRetention
 from pml.store.memory.runs import MemoryRunLog, MemoryRuns
@@ -41,6 +42,7 @@ def memory_store(
         runs=runs,
         run_log=run_log,
         traces=MemoryTraces(data, runs),
+        imports=MemoryImports(),
         task_results=task_results,
         tool_dependencies=MemoryToolDependencies(data),
         leases=MemoryLeases(data),

@@ -12,6 +12,7 @@ from pml.domain.trace import DependencyType, ExecutionTrace, ToolDependency
 from pml.learning.experience import canonical_arguments, teaches
 from pml.learning.priority import priority
 from pml.store.memory.data import Data, KeptCapability, Result, stored
+from pml.store.memory.imports import selected
 from pml.store.memory.runs import MemoryRuns
 from pml.store.messages import check_page, check_trace, no_capability, no_result, no_trace
 from pml.store.ports import NO_CALLEES, ResultPage
@@ -175,6 +176,14 @@ class MemoryTraces:
             self._data.traces.values(), key=lambda trace: (-trace.executed_at_ms, trace.id)
         )
         return tuple(traces[:limit])
+
+    async def selected(self, *, since_ms: int, limit: int) -> tuple[tuple[int, str], ...]:
+        """See `SomeTraces.selected`."""
+        return selected(self._data.traces.values(), since_ms, limit)
+
+    async def several(self, ids: Sequence[str]) -> tuple[ExecutionTrace, ...]:
+        """See `SomeTraces.several`."""
+        return tuple(self._data.traces[one] for one in ids if one in self._data.traces)
 
 
 class MemoryTaskResults:

@@ -21,7 +21,17 @@ from pml.store.ports.consent import ApiKeys, Approvals, Audit, Grants
 from pml.store.ports.runs import Leases, RunLog, Runs
 from pml.store.ports.store import Store
 from pml.store.ports.tools import Mark, Observation, ToolChanges, ToolDependencies, ToolSchemas
-from pml.store.ports.traces import NO_CALLEES, Collected, ResultPage, Retention, TaskResults, Traces
+from pml.store.ports.traces import (
+    NO_CALLEES,
+    Collected,
+    ImportedSource,
+    Imports,
+    ResultPage,
+    Retention,
+    SomeTraces,
+    TaskResults,
+    Traces,
+)
 
 __all__ = [
     "NO_CALLEES",
@@ -35,6 +45,8 @@ __all__ = [
     "Embedding",
     "Embeddings",
     "Grants",
+    "ImportedSource",
+    "Imports",
     "Leases",
     "Mark",
     "Observation",
@@ -42,6 +54,7 @@ __all__ = [
     "Retention",
     "RunLog",
     "Runs",
+    "SomeTraces",
     "Store",
     "TaskResults",
     "ToolChanges",

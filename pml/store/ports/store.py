@@ -7,7 +7,7 @@ from pml.store.ports.capabilities import Capabilities, Embeddings
 from pml.store.ports.consent import ApiKeys, Approvals, Audit, Grants
 from pml.store.ports.runs import Leases, RunLog, Runs
 from pml.store.ports.tools import ToolDependencies, ToolSchemas
-from pml.store.ports.traces import Retention, TaskResults, Traces
+from pml.store.ports.traces import Imports, Retention, TaskResults, Traces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +20,7 @@ class Store:
     runs: Runs
     run_log: RunLog
     traces: Traces
+    imports: Imports
     task_results: TaskResults
     tool_dependencies: ToolDependencies
     leases: Leases

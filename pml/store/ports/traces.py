@@ -8,12 +8,26 @@ from typing import Protocol
 from pml.domain.capability import Literals
 from pml.domain.record import JsonText, Record
 from pml.domain.run import RunState
+from pml.domain.tools import Tool
 from pml.domain.trace import ExecutionTrace, ToolDependency
 
 NO_CALLEES: Mapping[str, int] = MappingProxyType({})
 
 
-class Traces(Protocol):
+class SomeTraces(Protocol):
+    """Traces to be read one part after the other, however many there are."""
+
+    async def selected(self, *, since_ms: int, limit: int) -> tuple[tuple[int, str], ...]:
+        """When and which: those executed at or after ``since_ms``, at most ``limit``.
+
+        The latest ones, ordered with the earliest first; ties by id.
+        """
+
+    async def several(self, ids: Sequence[str]) -> tuple[ExecutionTrace, ...]:
+        """Those of them that are there, in the order of the ids."""
+
+
+class Traces(SomeTraces, Protocol):
     """What runs did; immutable."""
 
     async def finish(
@@ -71,6 +85,43 @@ class Traces(Protocol):
 
     async def recent(self, limit: int) -> tuple[ExecutionTrace, ...]:
         """At most ``limit`` traces, the latest executed first; ties by id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedSource:
+    """Somebody whose traces were imported."""
+
+    name: str
+    traces: int
+    imported_at_ms: int
+    """The latest time."""
+
+
+class Imports(SomeTraces, Protocol):
+    """Anonymous traces of others (RW-5); nothing else in the store knows of them."""
+
+    async def add(
+        self,
+        source: str,
+        *,
+        tools: Sequence[Tool],
+        traces: Sequence[ExecutionTrace],
+        now_ms: int,
+    ) -> int:
+        """Keep some traces and tools of a source; how many of the traces were new.
+
+        A trace that is there, whatever its source, stays as it is; a tool of that source is
+        described anew.
+        """
+
+    async def sources(self) -> tuple[ImportedSource, ...]:
+        """Whose traces there are, by name."""
+
+    async def tools(self) -> tuple[Tool, ...]:
+        """Every tool that was imported, by id; of several, that of the first source by name."""
+
+    async def forget(self, source: str) -> int:
+        """Delete what a source brought; how many traces."""
 
 
 class ResultPage(Record, frozen=True, kw_only=True):

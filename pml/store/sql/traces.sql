@@ -52,3 +52,18 @@ SELECT id, run_id, user_id, capability_id, parent_trace_id, intent_text, initial
 FROM execution_trace
 ORDER BY executed_at_ms DESC, id
 LIMIT %(limit)s
+
+-- name: selected
+SELECT executed_at_ms, id
+FROM execution_trace
+WHERE executed_at_ms >= %(since_ms)s
+ORDER BY executed_at_ms DESC, id
+LIMIT %(limit)s
+
+-- name: several
+SELECT trace.id, run_id, user_id, capability_id, parent_trace_id, intent_text,
+       initial_context::text, executed_at_ms, success, state, duration_ms, error_message,
+       executed_path, decisions::text, task_results::text, priority, exploratory, dry_run
+FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS wanted (id, place)
+JOIN execution_trace AS trace ON trace.id = wanted.id
+ORDER BY place
