@@ -42,6 +42,8 @@ COMMANDS = (
     "client-config",
     "keys",
     "gc",
+    "export-traces",
+    "import-traces",
     "doctor",
     "sandbox-selftest",
 )

@@ -26,6 +26,7 @@ from pml.cli import (
     servers,
     steer,
     tools,
+    traces,
 )
 from pml.cli.exits import ExitCode, for_error
 from pml.cli.terminal import note
@@ -57,6 +58,7 @@ COMMANDS = (
     client_config,
     keys,
     gc,
+    traces,
     doctor,
     demo,
 )

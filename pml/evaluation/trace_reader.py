@@ -7,7 +7,7 @@ exported them could keep).
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,7 +65,7 @@ def _rows(path: Path, schema: pa.Schema) -> Iterator[tuple[int, _Row]]:
     """Numbered rows with the columns of the schema."""
     try:
         with pq.ParquetFile(path) as file:
-            _check_version(path, schema, file.schema_arrow)
+            _check_version(path, schema, file.metadata.metadata or {})
             for column in schema:
                 _check_column(path, column, file.schema_arrow)
             number = 0
@@ -81,23 +81,32 @@ def _rows(path: Path, schema: pa.Schema) -> Iterator[tuple[int, _Row]]:
         raise DatasetError(str(path), message) from exc
 
 
-def _check_version(path: Path, expected: pa.Schema, found: pa.Schema) -> None:
+def _check_version(path: Path, expected: pa.Schema, found: Mapping[bytes, bytes]) -> None:
     if VERSION_KEY not in (expected.metadata or {}):
         return
-    version = (found.metadata or {}).get(VERSION_KEY, b"none").decode(errors="replace")
+    version = found.get(VERSION_KEY, b"none").decode(errors="replace")
     if version != VERSION:
-        message = f"expected version {VERSION} of the format, found {version}: update PML?"
+        message = f"expected version {VERSION} of the format, found {version}"
         raise DatasetError(str(path), message)
 
 
 def _check_column(path: Path, column: pa.Field, found: pa.Schema) -> None:
-    index = found.get_field_index(column.name)
+    index, expected = found.get_field_index(column.name), _kind(column.type)
     if index < 0:
-        message = f"expected a column of {column.type}, found none (or several)"
+        message = f"expected a column of {expected}, found none (or several)"
         raise DatasetError(str(path), message, column=column.name)
-    if found.field(index).type != column.type:
-        message = f"expected {column.type}, found {found.field(index).type}"
-        raise DatasetError(str(path), message, column=column.name)
+    if (kind := _kind(found.field(index).type)) != expected:
+        raise DatasetError(str(path), f"expected {expected}, found {kind}", column=column.name)
+
+
+def _kind(of: pa.DataType) -> str:
+    """The type, however its writer lays it out: polars and pyarrow have several of text."""
+    if pa.types.is_list(of) or pa.types.is_large_list(of) or pa.types.is_list_view(of):
+        return f"list of {_kind(of.value_type)}"
+    if pa.types.is_struct(of):
+        return f"struct ({', '.join(f'{field.name}: {_kind(field.type)}' for field in of)})"
+    text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return "text" if any(is_text(of) for is_text in text) else str(of)
 
 
 def _tool(path: Path, number: int, row: _Row) -> Tool:
