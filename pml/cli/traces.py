@@ -99,7 +99,7 @@ def import_traces(
         raise typer.BadParameter(message)
     if folder is None:
         gone = run(_forgotten(str(forget), data_dir))
-        told = f"forgot {gone:,} traces of {forget}"
+        told = f"forgot {_count(gone, 'trace')} of {forget}"
         result_json({"source": forget, "forgotten": gone}) if as_json else result(told)
         return
     check_extra("evaluate")
@@ -159,11 +159,16 @@ async def _forgotten(source: str, data_dir: Path | None) -> int:
 
 def render_exported(done: "Exported", folder: Path) -> str:
     """What is in the folder, and what to do with it."""
-    counts = f"{done.traces:,} traces, {done.workflows:,} of them workflows, {done.tools:,} tools"
+    parts = ((done.traces, "trace"), (done.workflows, "workflow"), (done.tools, "tool"))
+    counts = ", ".join(_count(number, word) for number, word in parts)
     return f"{folder}: {counts}\npml evaluate {folder}  measures methods on them"
 
 
 def render_imported(done: "Imported") -> str:
     """What is new."""
-    known = f"; {done.known:,} were there already" if done.known else ""
-    return f"{done.source}: {done.traces:,} new traces and {done.tools:,} tools{known}"
+    known = f"; {_count(done.known, 'trace')} known before" if done.known else ""
+    return f"{done.source}: {_count(done.traces, 'new trace')}, {_count(done.tools, 'tool')}{known}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -113,7 +113,7 @@ def _trace_row(trace: ExecutionTrace) -> Row:
     row: Row = {name: getattr(trace, name) for name in TRACES.names}
     return row | {
         "initial_context": _json(trace.initial_context),
-        "state": trace.state.value,
+        "state": str(trace.state),
         "executed_path": list(trace.executed_path),
         "decisions": [_fields(decision) for decision in trace.decisions],
         "task_results": [

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from pml.cli.demo_scene import fetch_files_server, npm_cache
@@ -25,6 +26,7 @@ BIN = Path(sys.executable).parent
 CONSOLE = re.compile(r"^ *```console\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 PROGRAM = re.compile(r"^ *```ts\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 COMMAND_TIMEOUT_S = 60
+TRACES = ("traces", "again")
 
 
 def commands_of(page: str) -> list[list[str]]:
@@ -175,3 +177,25 @@ def test_an_editor_gets_its_types_as_the_page_says(
 
     assert "read_text_file(args: {" in (servers / "pml.d.ts").read_text()
     assert "mcp.files.read_" in next(text for words, text in printed.items() if "discover" in words)
+
+
+def test_traces_are_handed_on_as_the_page_says(servers: Path, environment: dict[str, str]) -> None:
+    """RW-5: of a real run, with a real database; what it read is nowhere in the files."""
+    (servers / "read.ts").write_text(
+        f"return await mcp.files.read_text_file({{ path: {str(servers / 'today.md')!r} }});"
+    )
+    run_all(
+        [["pml", "execute", "--intent", "read what is due today", "--code-file", "read.ts"]],
+        servers,
+        environment,
+    )
+
+    printed = run_all(commands_of("how-to/export-traces.md"), servers, environment)
+
+    first, again = (pl.read_parquet(servers / name / "traces.parquet") for name in TRACES)
+    assert first.to_dicts() == again.to_dicts()
+    assert first["task_results"].list.len().to_list() == [1]
+    for path in servers.glob("traces/*.parquet"):
+        assert "today.md" not in str(pl.read_parquet(path).to_dicts())
+    assert "team-a: 0 new traces" in printed["pml import-traces traces/ --name team-a"]
+    assert printed["pml import-traces --forget team-a"] == "forgot 1 trace of team-a\n"
