@@ -157,3 +157,11 @@ class OutcomesQuestion:
 
 
 Chances: TypeAlias = Float64[np.ndarray, " cases"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsQuestion:
+    """Which runs failed?  Answered by a number per run, larger for what more likely failed."""
+
+    runs: tuple[tuple[Call, ...], ...]
+    """The calls of each run, outcomes told; a run may have made none."""
