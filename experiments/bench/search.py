@@ -1,100 +1,34 @@
 """What a search costs over 10,000 tools and 2,000 capabilities, in time and in memory.
 
-Texts are drawn from 20,000 made-up words whose frequencies follow Zipf's law, as those of
-real descriptions do.  The named alternative is bm25s over the same texts in the same run; it
-does one third of the work (no past intents, no fusion, no reasons) and has to index
-everything anew after a change.
+Texts are of made-up words (`experiments.made_texts`).  The named alternative is bm25s over the
+same texts in the same run; it does one third of the work (no past intents, no fusion, no
+reasons) and has to index everything anew after a change.
 
 Run:  .venv/bin/python experiments/bench/search.py
 """
 
 import json
-import random
 import statistics
+import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 import bm25s
 
 from pml.discovery.index import Entry, Index
 from pml.discovery.match import clear_match
 from pml.discovery.words import Words
-from pml.domain.capability import PastIntent
-from pml.domain.discovery import Found
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from experiments.made_texts import INTENTS_EACH, Language, capability, times_ms, tool
 
 TOOLS = 10_000
 CAPABILITIES = 2_000
-INTENTS_EACH = 3
-VOCABULARY = 20_000
-SERVERS = 200
 QUERIES = 500
 CHANGES = 300
-
-SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
-
-
-class Language:
-    """Sentences of made-up words, the first of which are the most frequent."""
-
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)  # noqa: S311  # no secrets are made of it
-        self.words = ["".join(self.rng.choices(SYLLABLES, k=4)) for _ in range(VOCABULARY)]
-        self.ranks = [1 / (10 + rank) for rank in range(VOCABULARY)]
-
-    def about(self, intent: str) -> str:
-        """An intent in other words: another order, three words gone and two new ones."""
-        words = self.rng.sample(intent.split(), k=7)
-        return " ".join([*words, self.sentence(2)])
-
-    def sentence(self, words: int) -> str:
-        """So many words, each drawn by its frequency."""
-        return " ".join(self.rng.choices(self.words, self.ranks, k=words))
-
-
-def tool(language: Language, number: int) -> Entry:
-    """With a description and parameter names of 30 words together."""
-    server, name = f"server{number % SERVERS}", language.sentence(2).replace(" ", "_")
-    return Entry(
-        id=f"{server}:{name}_{number}",
-        kind=Found.TOOL,
-        name=f"{server}.{name}_{number}",
-        text=language.sentence(30),
-    )
-
-
-def capability(language: Language, number: int, tools: Sequence[Entry]) -> Entry:
-    """Of three tools, with past intents of 10 words."""
-    key = f"cap_{number:05}"
-    intents = [language.sentence(10) for _ in range(INTENTS_EACH)]
-    return Entry(
-        id=key,
-        kind=Found.CAPABILITY,
-        name=language.sentence(3).replace(" ", "_"),
-        text=language.sentence(10),
-        tools=tuple(one.id for one in language.rng.sample(tools, 3)),
-        intents=tuple(
-            PastIntent(
-                capability_id=key,
-                intent=intent,
-                success_count=1,
-                failure_count=0,
-                last_success=True,
-                last_at_ms=0,
-            )
-            for intent in intents
-        ),
-    )
-
-
-def times_ms(work: Callable[[int], object], times: int) -> list[float]:
-    """Of each call with its number."""
-    taken = []
-    for number in range(times):
-        started = time.perf_counter()
-        work(number)
-        taken.append((time.perf_counter() - started) * 1000)
-    return taken
 
 
 def built(entries: Sequence[Entry]) -> tuple[Index, list[float], float]:

@@ -6,11 +6,14 @@ index would in a database, and forgets nothing.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 _FIRST_ROWS = 64
+_Grouped: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""Rows, those of one slot beside each other; where each slot begins among them; the slots."""
 
 
 class Vectors:
@@ -26,8 +29,8 @@ class Vectors:
         self._keys: list[str] = []
         self._rows: dict[str, int] = {}
         self._matrix: NDArray[np.float32] = np.zeros((0, 0), np.float32)
-        self._pairs: NDArray[np.int64] | None = None
-        """(2, pairs): rows and the slots that they speak for; None when either changed."""
+        self._grouped: _Grouped | None = None
+        """Rows by the slots that they speak for; None when either changed."""
 
     def own(self, slot: int, keys: Iterable[str]) -> None:
         """Make these the keys of a slot; the vectors of keys that nobody has any more go."""
@@ -43,7 +46,7 @@ class Vectors:
             if not self._slots[key]:
                 del self._slots[key]
                 self._drop(key)
-        self._pairs = None
+        self._grouped = None
 
     def put(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Add or replace; vectors of keys that nobody has are left out.
@@ -56,7 +59,7 @@ class Vectors:
                 self._check(key, vector)
                 row = self._row(key)
                 self._matrix[row] = vector
-        self._pairs = None
+        self._grouped = None
 
     def cosines(self, vector: NDArray[np.float32], size: int) -> NDArray[np.float64]:
         """By slot, the highest cosine of its vectors; 0 where it has none, or none above 0.
@@ -69,12 +72,13 @@ class Vectors:
             return best
         self._check("of the intent", vector)
         products = self._matrix[: len(self._keys)] @ vector
-        if self._pairs is None:
-            pairs = [(row, slot) for key, row in self._rows.items() for slot in self._slots[key]]
-            self._pairs = np.array(pairs, np.int64).T
-        rows, slots = self._pairs
-        np.maximum.at(best, slots, products[rows])
-        return np.minimum(best, 1.0)
+        if self._grouped is None:
+            self._grouped = _grouped(
+                (slot, row) for key, row in self._rows.items() for slot in self._slots[key]
+            )
+        rows, starts, slots = self._grouped
+        best[slots] = np.maximum.reduceat(products[rows], starts)
+        return np.clip(best, 0.0, 1.0, out=best)
 
     def _row(self, key: str) -> int:
         """Where the vector of a key lies, or will; twice the rows when they are full."""
@@ -106,3 +110,10 @@ class Vectors:
         if vector.shape != expected:
             message = f"vector {key!r} has shape {vector.shape}, expected {expected}"
             raise ValueError(message)
+
+
+def _grouped(pairs: Iterable[tuple[int, int]]) -> _Grouped:
+    """Of pairs of slot and row; at least one."""
+    by_slot, rows = np.array(sorted(pairs), np.int64).T
+    slots, starts = np.unique(by_slot, return_index=True)
+    return rows, starts, slots
