@@ -75,7 +75,7 @@ def feature_graph(
             negative, infinite or NaN; the message names it.
     """
     members = {one.id: one for one in _unique(capabilities)}
-    edges = [_checked(edge) for edge in dependencies]
+    edges = [checked_edge(edge) for edge in dependencies]
     known = _all_tools(tools, members, edges)
     inside = _tools_inside(members)
     links, ties = _edge_arrays(known, edges)
@@ -115,7 +115,8 @@ def checked_weight(weight: float, what: str) -> None:
         raise ValueError(msg)
 
 
-def _checked(edge: ToolDependency) -> ToolDependency:
+def checked_edge(edge: ToolDependency) -> ToolDependency:
+    """Pass an edge whose weight is one; raises as `checked_weight`, naming the edge."""
     checked_weight(edge.weight, f"edge {edge.source!r} -> {edge.target!r} ({edge.type})")
     return edge
 
