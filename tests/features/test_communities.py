@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pml.features.communities import communities, community_of, modularity
@@ -25,6 +25,7 @@ def test_modularity_is_what_networkx_says(records: Records, labels: np.ndarray) 
     assert modularity(graph.ties, labels) == pytest.approx(expected)
 
 
+@settings(max_examples=40)
 @given(records=RECORDS)
 def test_no_single_move_would_raise_modularity(records: Records) -> None:
     graph = graph_of(records)
@@ -66,6 +67,7 @@ def test_communities_do_not_reach_over_components(records: Records) -> None:
         assert not inside & outside
 
 
+@settings(max_examples=40)
 @given(records=RECORDS, factor=st.sampled_from([1e-9, 3.0, 1e90]))
 def test_the_unit_of_weights_does_not_count(records: Records, factor: float) -> None:
     sets, edges = records
@@ -77,6 +79,7 @@ def test_the_unit_of_weights_does_not_count(records: Records, factor: float) -> 
     assert modularity(ties, once) == pytest.approx(modularity(ties, again))
 
 
+@settings(max_examples=40)
 @given(records=RECORDS)
 def test_the_same_seed_gives_the_same_labels_and_a_second_run_keeps_them(records: Records) -> None:
     graph = graph_of(records)
@@ -106,6 +109,7 @@ def test_a_group_that_is_clearly_better_elsewhere_moves() -> None:
     assert partition(found(graph, previous=wrong)) == partition(np.array(truth))
 
 
+@settings(max_examples=40)
 @given(records=RECORDS, seed=st.integers(0, 99))
 def test_a_new_tool_joins_where_modularity_is_highest(records: Records, seed: int) -> None:
     _, edges = records

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pml.features.activity import Activity
@@ -26,6 +26,7 @@ def structure(records: Records) -> Structure:
     return structure_of(graph_of(records), np.random.default_rng(0))
 
 
+@settings(max_examples=25)
 @given(records=RECORDS, seed=SEEDS)
 def test_matrices_are_named_and_bounded(records: Records, seed: int) -> None:
     tools, capabilities = feature_matrices(
@@ -40,6 +41,7 @@ def test_matrices_are_named_and_bounded(records: Records, seed: int) -> None:
         assert (np.abs(matrix.values) <= 1 + 1e-6).all()
 
 
+@settings(max_examples=25)
 @given(records=RECORDS, seed=SEEDS)
 def test_names_and_order_do_not_count(records: Records, seed: int) -> None:
     """Columns of groups are left out: of two partitions equally good either may be found."""

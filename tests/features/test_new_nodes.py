@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pml.domain.trace import DependencyType
@@ -46,6 +46,7 @@ def values_of(row: NewRow, names: tuple[str, ...]) -> dict[str, float]:
     return dict(zip(names, row.values.tolist(), strict=True))
 
 
+@settings(max_examples=30)
 @given(records=RECORDS, seed=SEEDS)
 def test_a_new_tool_has_the_row_that_it_would_have(records: Records, seed: int) -> None:
     """The last tool is taken out with its edges, and told anew."""
@@ -63,6 +64,7 @@ def test_a_new_tool_has_the_row_that_it_would_have(records: Records, seed: int) 
     assert all(-1 <= value <= 1 + 1e-6 for value in row.values())
 
 
+@settings(max_examples=30)
 @given(records=RECORDS, seed=SEEDS)
 def test_a_new_capability_has_the_row_that_it_would_have(records: Records, seed: int) -> None:
     sets, edges = records

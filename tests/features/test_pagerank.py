@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import rustworkx
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pml.features.graph import Members, feature_graph
@@ -35,6 +35,7 @@ def test_tools_rank_as_networkx_and_rustworkx_rank_them(records: Records) -> Non
     assert ranks == pytest.approx([by_rust[node] for node in range(len(ranks))], abs=1e-8)
 
 
+@settings(max_examples=40)
 @given(records=RECORDS, damping=DAMPINGS)
 def test_every_walk_settles_where_a_linear_solve_says(records: Records, damping: float) -> None:
     graph = graph_of(records)
@@ -51,6 +52,7 @@ def test_ranks_are_a_distribution(records: Records) -> None:
         assert len(ranks) == 0 or ranks.sum() == pytest.approx(1)
 
 
+@settings(max_examples=40)
 @given(records=RECORDS)
 def test_names_and_order_do_not_count(records: Records) -> None:
     graph, turned = graph_of(records), relabelled(records)
@@ -58,6 +60,7 @@ def test_names_and_order_do_not_count(records: Records) -> None:
     assert hypergraph_pagerank(turned)[::-1] == pytest.approx(hypergraph_pagerank(graph), abs=1e-8)
 
 
+@settings(max_examples=40)
 @given(old=RECORDS, new=RECORDS)
 def test_where_it_starts_changes_nothing(old: Records, new: Records) -> None:
     before, after = graph_of(old), graph_of(new)

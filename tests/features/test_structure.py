@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from pml.features.adamic_adar import adamic_adar
 from pml.features.graph import feature_graph
@@ -10,6 +10,7 @@ from pml.features.structure import structure_of
 from tests.features.graphs import RECORDS, TOOLS, Records, capabilities, edge, graph_of
 
 
+@settings(max_examples=25)
 @given(records=RECORDS, old=RECORDS)
 def test_what_went_before_changes_no_rank(records: Records, old: Records) -> None:
     graph = graph_of(records)
@@ -21,6 +22,7 @@ def test_what_went_before_changes_no_rank(records: Records, old: Records) -> Non
     assert after.adamic_adar == pytest.approx(adamic_adar(graph))
 
 
+@settings(max_examples=25)
 @given(records=RECORDS)
 def test_a_graph_that_stayed_keeps_its_groups(records: Records) -> None:
     sets, edges = records
