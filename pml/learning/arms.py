@@ -1,9 +1,9 @@
 """What is known of a tool's reliability: discounted counts, and a prior from its neighbours.
 
 An observation counts 2^(-own / half_life - others / idle_half_life), where `own` counts the
-observations of the same arm since and `others` those of all arms since.  So a tool that
-changed is relearned after some tens of calls, and one that nobody has called for long slowly
-becomes unknown again.  Discounting happens when outcomes arrive; there is no clock.
+observations of the same arm since and `others` those of all arms since.  So of a tool
+that changed half is relearned after `half_life` calls of it, and one that nobody has called for
+long slowly becomes unknown again.  Discounting happens when outcomes arrive; there is no clock.
 
 The prior of a tool is a Beta around the mean of its server, that of a server one around the
 mean of all, that of all one around the reference reliability.  A tool tells of its server what

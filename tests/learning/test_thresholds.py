@@ -1,7 +1,9 @@
 """Thresholds by risk and mode (LE-4, SP-1): the order of modes and risks as a law."""
 
 import itertools
+import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +75,23 @@ def test_acting_pays_exactly_where_match_and_tool_together_succeed_often_enough(
     """0.56 is the seed's 0.7 times 0.8: the chance that makes a moderate risk worth it."""
     acts = confidence >= threshold(mean, 0.0, Risk.MODERATE, Mode.PASSIVE_SUGGESTION)
     assert acts == (confidence * mean >= 0.56) or confidence * mean == pytest.approx(0.56)
+
+
+@pytest.mark.parametrize("rate", [0.65, 0.8, 0.95])
+def test_with_experience_the_threshold_comes_to_the_best_fixed_one(rate: float) -> None:
+    """Story 10.7c, test 7.
+
+    The bound is four deviations of a discounted mean: the three cases
+    together fail with one seed in five thousand.
+    """
+    rng, sampler = np.random.default_rng(2), ThompsonSampler()
+    for _ in range(2_000):
+        worked = rng.random() < rate
+        sampler.record("s:a", Outcome.SUCCESS if worked else Outcome.FAILURE)
+    found = sampler.get_threshold("s:a", Risk.MODERATE, Mode.PASSIVE_SUGGESTION)
+    half_life = sampler.config.half_life
+    deviation = math.sqrt(rate * (1 - rate) * math.log(2) / (2 * half_life))
+    assert 0.56 / found == pytest.approx(rate, abs=4 * deviation + 4 / half_life)
 
 
 def test_what_is_dangerous_gets_no_bonus_for_being_unknown() -> None:
