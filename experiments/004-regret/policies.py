@@ -8,8 +8,8 @@ import numpy as np
 from mabwiser.mab import MAB, LearningPolicy
 
 from pml.learning.arms import ArmConfig
-from pml.learning.outcomes import Outcome
 from pml.learning.thompson import ThompsonSampler
+from pml.learning.verdicts import Verdict
 
 
 class Policy(Protocol):
@@ -37,7 +37,7 @@ class Ours:
 
     def hear(self, arm: int, *, success: bool) -> None:
         """Record it."""
-        self.sampler.record(self.names[arm], Outcome.SUCCESS if success else Outcome.FAILURE)
+        self.sampler.record(self.names[arm], Verdict.SUCCESS if success else Verdict.FAILURE)
 
 
 class EpsilonGreedy:

@@ -15,10 +15,10 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float64
 
-from pml.learning.outcomes import Outcome
 from pml.learning.risk import Risk
 from pml.learning.thompson import ThompsonSampler
 from pml.learning.thresholds import Mode
+from pml.learning.verdicts import Verdict
 
 WORTH = 0.56
 RATES = {f"s:{rate}": rate for rate in (0.4, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.98)}
@@ -100,7 +100,7 @@ def history(
         limit = rule(sampler, tool, rng)
         lost[step] = payoff(BEST[tool], RATES[tool]) - payoff(limit, RATES[tool])
         if confidence >= limit and right < confidence:
-            sampler.record(tool, Outcome.SUCCESS if works else Outcome.FAILURE)
+            sampler.record(tool, Verdict.SUCCESS if works else Verdict.FAILURE)
     return sampler, lost
 
 

@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from mabwiser.mab import MAB, LearningPolicy
 
-from pml.learning.outcomes import Outcome
 from pml.learning.probit import ProbitModel
 from pml.learning.risk import Risk
 from pml.learning.thompson import ThompsonSampler
 from pml.learning.thompson_state import export_state, import_state
 from pml.learning.thresholds import Mode
+from pml.learning.verdicts import Verdict
 
 TOOLS = 10_000
 SERVERS = 200
@@ -56,7 +56,7 @@ def main() -> None:
     sampler = ThompsonSampler()
     for key in popular:
         sampler.record(
-            names[key], Outcome.SUCCESS if rng.random() < SUCCESS_RATE else Outcome.FAILURE
+            names[key], Verdict.SUCCESS if rng.random() < SUCCESS_RATE else Verdict.FAILURE
         )
     keys = [int(key) for key in rng.integers(TOOLS, size=CALLS)]
     kinds = [(risk, mode) for risk in Risk for mode in Mode]
@@ -65,7 +65,7 @@ def main() -> None:
             lambda key: sampler.get_threshold(names[key], *kinds[key % len(kinds)]), keys
         ),
         "sample_p50_us": p50_us(lambda key: sampler.sample(names[key], rng), keys),
-        "record_p50_us": p50_us(lambda key: sampler.record(names[key], Outcome.SUCCESS), keys),
+        "record_p50_us": p50_us(lambda key: sampler.record(names[key], Verdict.SUCCESS), keys),
     }
     counts = np.ones((2, TOOLS))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pml.learning.outcomes import Outcome
+from pml.learning.verdicts import Verdict
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _MOST = 3
@@ -35,7 +35,7 @@ class PastCall:
 
     tool: ToolFacts
     arguments: Mapping[str, Any] | None
-    outcome: Outcome
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +77,16 @@ def run_features(context: CallContext) -> Iterator[str]:
     yield f"tool-same:{tool.id}:{_last(same)}"
     yield f"neighbour:{_last(neighbours)}"
     yield f"foreign:{_last(foreign)}"
-    failed = [call for call in told if call.outcome is Outcome.FAILURE]
+    failed = [call for call in told if call.verdict is Verdict.FAILURE]
     yield f"failures:{min(len(failed), _MOST)}"
-    if same and same[-1].outcome is Outcome.FAILURE:
+    if same and same[-1].verdict is Verdict.FAILURE:
         yield f"again:{same[-1].arguments == context.arguments}"
     yield f"previous:{context.before[-1].tool.id if context.before else ''}"
 
 
 def _told(calls: Sequence[PastCall]) -> list[PastCall]:
-    return [call for call in calls if call.outcome is not Outcome.UNINFORMATIVE]
+    return [call for call in calls if call.verdict is not Verdict.UNINFORMATIVE]
 
 
 def _last(calls: Sequence[PastCall]) -> str:
-    return calls[-1].outcome.value if calls else ""
+    return calls[-1].verdict.value if calls else ""

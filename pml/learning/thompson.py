@@ -16,16 +16,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from pml.learning.arms import Arm, ArmConfig, Beta, rate_of
-from pml.learning.outcomes import Outcome
 from pml.learning.risk import Risk
 from pml.learning.thresholds import Mode, threshold
+from pml.learning.verdicts import Verdict
 
 
 class ThompsonSampler:
     """Reliabilities of tools, learned call by call.
 
     Invariant: every arm of a tool ``server:tool`` has the arm of its server as parent, and that
-    the arm of all; no arm's ``at`` exceeds ``total``, the number of informative outcomes so far.
+    the arm of all; no arm's ``at`` exceeds ``total``, the number of informative verdicts so far.
     """
 
     def __init__(self, config: ArmConfig | None = None) -> None:
@@ -39,20 +39,20 @@ class ThompsonSampler:
         self._strength = self.config.prior_strength
         self._log_total = 0.0
 
-    def record(self, tool: str, outcome: Outcome) -> None:
+    def record(self, tool: str, verdict: Verdict) -> None:
         """Learn from one call; in constant time.
 
         Args:
             tool: its id ``server:tool``; without a colon it is a server of its own.
-            outcome: uninformative ones change nothing.
+            verdict: uninformative ones change nothing.
         """
-        if outcome is Outcome.UNINFORMATIVE:
+        if verdict is Verdict.UNINFORMATIVE:
             return
         arm: Arm | None = self.tools.get(tool) or self.tool_arm(tool)
         now = self.total + 1
         self.restore_total(now)
         idle_rate, keep, strength = self._idle_rate, self._keep, self._strength
-        success, weight = outcome is Outcome.SUCCESS, 1.0
+        success, weight = verdict is Verdict.SUCCESS, 1.0
         while arm is not None:
             kept = keep * math.exp(idle_rate * (arm.at - now))
             successes, failures = arm.successes * kept, arm.failures * kept

@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pml.learning.call_context import CallContext, PastCall, ToolFacts, features
-from pml.learning.outcomes import Outcome
+from pml.learning.verdicts import Verdict
 
 READ = ToolFacts(id="fs:readFile", server="fs", name="readFile")
 STAT = ToolFacts(id="fs:stat", server="fs", name="stat")
 MAIL = ToolFacts(id="mail:send", server="mail", name="send")
-OUTCOMES = st.sampled_from(list(Outcome))
+VERDICTS = st.sampled_from(list(Verdict))
 ARGUMENTS = st.dictionaries(st.text(max_size=8), st.text() | st.integers(), max_size=4)
 
 
-def past(tool: ToolFacts, outcome: Outcome, arguments: Mapping[str, Any] | None = None) -> PastCall:
-    return PastCall(tool=tool, arguments=arguments, outcome=outcome)
+def past(tool: ToolFacts, verdict: Verdict, arguments: Mapping[str, Any] | None = None) -> PastCall:
+    return PastCall(tool=tool, arguments=arguments, verdict=verdict)
 
 
 def of(*before: PastCall, arguments: Mapping[str, Any] | None = None) -> set[str]:
@@ -25,11 +25,11 @@ def of(*before: PastCall, arguments: Mapping[str, Any] | None = None) -> set[str
 
 
 @given(
-    before=st.lists(st.tuples(st.sampled_from((READ, STAT, MAIL)), OUTCOMES, ARGUMENTS)),
+    before=st.lists(st.tuples(st.sampled_from((READ, STAT, MAIL)), VERDICTS, ARGUMENTS)),
     arguments=ARGUMENTS | st.none(),
 )
 def test_features_are_different_and_hold_no_text_value(
-    before: list[tuple[ToolFacts, Outcome, dict[str, Any]]], arguments: dict[str, Any] | None
+    before: list[tuple[ToolFacts, Verdict, dict[str, Any]]], arguments: dict[str, Any] | None
 ) -> None:
     calls = [past(*one) for one in before]
     found = features(CallContext(tool=READ, arguments=arguments, before=calls))
@@ -51,22 +51,22 @@ def test_a_tool_that_the_catalog_lacks_is_marked() -> None:
 
 def test_the_last_call_of_the_same_tool_counts() -> None:
     assert "same:" in of()
-    failed, worked = past(READ, Outcome.FAILURE), past(READ, Outcome.SUCCESS)
+    failed, worked = past(READ, Verdict.FAILURE), past(READ, Verdict.SUCCESS)
     assert "same:failure" in of(worked, failed)
     assert "same:success" in of(failed, worked)
 
 
 def test_what_says_nothing_does_not_count_but_was_called() -> None:
-    silent = past(STAT, Outcome.UNINFORMATIVE)
+    silent = past(STAT, Verdict.UNINFORMATIVE)
     assert {"neighbour:", "foreign:", "failures:0", "previous:fs:stat"} <= of(silent)
 
 
 def test_neighbours_are_of_the_same_server() -> None:
-    seen = of(past(STAT, Outcome.FAILURE), past(MAIL, Outcome.SUCCESS))
+    seen = of(past(STAT, Verdict.FAILURE), past(MAIL, Verdict.SUCCESS))
     assert {"same:", "neighbour:failure", "foreign:success", "failures:1"} <= seen
 
 
 def test_trying_the_same_arguments_again_after_a_failure_is_told_from_trying_others() -> None:
-    failed = past(READ, Outcome.FAILURE, {"path": "a"})
+    failed = past(READ, Verdict.FAILURE, {"path": "a"})
     assert "again:True" in of(failed, arguments={"path": "a"})
     assert "again:False" in of(failed, arguments={"path": "b"})

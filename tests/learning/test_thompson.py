@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pml.learning.arms import ArmConfig
-from pml.learning.outcomes import Outcome
 from pml.learning.risk import Risk
 from pml.learning.thompson import ThompsonSampler
 from pml.learning.thresholds import Mode
+from pml.learning.verdicts import Verdict
 from tests.learning.bandits import CONFIGS, HISTORIES, TOOLS, History, discounted, taught
 
 FOREVER = ArmConfig(half_life=math.inf, idle_half_life=math.inf)
@@ -39,7 +39,7 @@ def test_the_posterior_of_a_lone_observation_series_is_conjugate(
     successes: int, failures: int
 ) -> None:
     """The prior is what the posterior of an unknown tool of the same server is."""
-    history = [("s:a", Outcome.SUCCESS)] * successes + [("s:a", Outcome.FAILURE)] * failures
+    history = [("s:a", Verdict.SUCCESS)] * successes + [("s:a", Verdict.FAILURE)] * failures
     sampler = taught(history, FOREVER)
     prior, posterior = sampler.posterior("s:unknown"), sampler.posterior("s:a")
     assert posterior.alpha == pytest.approx(prior.alpha + successes)
@@ -68,7 +68,7 @@ def test_a_tool_weighs_at_most_the_strength_of_the_prior_in_its_server(
 def test_without_decay_a_server_holds_m_n_over_m_plus_n_of_each_of_its_tools(
     calls: list[int], strength: float
 ) -> None:
-    history = [(f"s:t{i}", Outcome.SUCCESS) for i, n in enumerate(calls) for _ in range(n)]
+    history = [(f"s:t{i}", Verdict.SUCCESS) for i, n in enumerate(calls) for _ in range(n)]
     endless = ArmConfig(half_life=math.inf, idle_half_life=math.inf, prior_strength=strength)
     expected = sum(strength * n / (strength + n) for n in calls)
     assert taught(history, endless).servers["s"].successes == pytest.approx(expected)
@@ -76,7 +76,7 @@ def test_without_decay_a_server_holds_m_n_over_m_plus_n_of_each_of_its_tools(
 
 @given(history=HISTORIES, extra=st.sampled_from(TOOLS))
 def test_what_says_nothing_of_the_tool_changes_nothing(history: History, extra: str) -> None:
-    before, after = taught(history), taught([*history, (extra, Outcome.UNINFORMATIVE)])
+    before, after = taught(history), taught([*history, (extra, Verdict.UNINFORMATIVE)])
     assert after.total == before.total
     assert [after.posterior(tool) for tool in TOOLS] == [before.posterior(tool) for tool in TOOLS]
 
@@ -93,8 +93,8 @@ def test_a_success_never_lowers_the_mean_and_a_failure_never_raises_it(
         prior_mean=config.prior_mean,
     )
     mean = taught(history, endless).posterior(tool).mean
-    assert taught([*history, (tool, Outcome.SUCCESS)], endless).posterior(tool).mean >= mean - 1e-12
-    assert taught([*history, (tool, Outcome.FAILURE)], endless).posterior(tool).mean <= mean + 1e-12
+    assert taught([*history, (tool, Verdict.SUCCESS)], endless).posterior(tool).mean >= mean - 1e-12
+    assert taught([*history, (tool, Verdict.FAILURE)], endless).posterior(tool).mean <= mean + 1e-12
 
 
 @given(history=HISTORIES)
@@ -108,8 +108,8 @@ def test_tools_of_a_server_that_nobody_called_are_believed_to_be_like_the_rest(
 
 
 def test_a_tool_never_seen_inherits_the_failures_of_its_server() -> None:
-    history = [(f"bad:{i}", Outcome.FAILURE) for i in range(9)]
-    history += [(f"good:{i}", Outcome.SUCCESS) for i in range(9)]
+    history = [(f"bad:{i}", Verdict.FAILURE) for i in range(9)]
+    history += [(f"good:{i}", Verdict.SUCCESS) for i in range(9)]
     sampler = taught(history)
     assert sampler.posterior("bad:new").mean < 0.5 < sampler.posterior("good:new").mean
 
@@ -119,7 +119,7 @@ def test_the_bonus_shrinks_with_each_call_of_a_reliable_tool(
     history: History, config: ArmConfig, tool: str
 ) -> None:
     """UCB1-tuned's form: the root of log(total) times the variance of the posterior."""
-    assume(any(outcome is not Outcome.UNINFORMATIVE for _, outcome in history))
+    assume(any(outcome is not Verdict.UNINFORMATIVE for _, outcome in history))
     sampler = taught(history, config)
     posterior = sampler.posterior(tool)
     oracle = stats.beta(posterior.alpha, posterior.beta)
@@ -128,8 +128,8 @@ def test_the_bonus_shrinks_with_each_call_of_a_reliable_tool(
 
 
 def test_a_rarely_used_tool_has_the_larger_bonus_and_the_lower_threshold_in_a_search() -> None:
-    history = [("s:often", Outcome.SUCCESS)] * 80 + [("s:often", Outcome.FAILURE)] * 20
-    history += [("s:rare", Outcome.SUCCESS)] * 4 + [("s:rare", Outcome.FAILURE)]
+    history = [("s:often", Verdict.SUCCESS)] * 80 + [("s:often", Verdict.FAILURE)] * 20
+    history += [("s:rare", Verdict.SUCCESS)] * 4 + [("s:rare", Verdict.FAILURE)]
     sampler = taught(history)
     assert sampler.bonus("s:rare") > sampler.bonus("s:often")
     often, rare = (
@@ -140,7 +140,7 @@ def test_a_rarely_used_tool_has_the_larger_bonus_and_the_lower_threshold_in_a_se
 
 def test_draws_are_of_the_posterior() -> None:
     """Kolmogorov and Smirnov at 0.001: one seed in a thousand fails."""
-    sampler = taught([("s:a", Outcome.SUCCESS)] * 7 + [("s:a", Outcome.FAILURE)] * 2)
+    sampler = taught([("s:a", Verdict.SUCCESS)] * 7 + [("s:a", Verdict.FAILURE)] * 2)
     rng = np.random.default_rng(11)
     draws = [sampler.sample("s:a", rng) for _ in range(3_000)]
     posterior = sampler.posterior("s:a")
@@ -150,8 +150,8 @@ def test_draws_are_of_the_posterior() -> None:
 
 def test_a_tool_is_chosen_as_often_as_it_is_likely_to_be_the_best() -> None:
     """Against integration of the two densities; a binomial test at 0.001."""
-    history = [("s:a", Outcome.SUCCESS)] * 6 + [("s:a", Outcome.FAILURE)] * 2
-    history += [("s:b", Outcome.SUCCESS)] * 3 + [("s:b", Outcome.FAILURE)] * 2
+    history = [("s:a", Verdict.SUCCESS)] * 6 + [("s:a", Verdict.FAILURE)] * 2
+    history += [("s:b", Verdict.SUCCESS)] * 3 + [("s:b", Verdict.FAILURE)] * 2
     sampler = taught(history)
     first, second = (
         stats.beta(p.alpha, p.beta) for p in (sampler.posterior("s:a"), sampler.posterior("s:b"))
@@ -172,7 +172,7 @@ def test_the_best_tool_is_found() -> None:
         for _ in range(400):
             tool = sampler.choose(list(rates), rng)
             worked = rng.random() < rates[tool]
-            sampler.record(tool, Outcome.SUCCESS if worked else Outcome.FAILURE)
+            sampler.record(tool, Verdict.SUCCESS if worked else Verdict.FAILURE)
         found += max(rates, key=lambda tool: sampler.posterior(tool).mean) == "s:good"
     assert found >= 18
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from pml.errors import SavedStateError
 from pml.learning.arms import ArmConfig
-from pml.learning.outcomes import Outcome
 from pml.learning.risk import Risk
 from pml.learning.thompson import ThompsonSampler
 from pml.learning.thompson_state import export_state, import_state, merged
 from pml.learning.thresholds import Mode
+from pml.learning.verdicts import Verdict
 from tests.learning.bandits import CONFIGS, HISTORIES, TOOLS, History, taught
 
-SAVED = export_state(taught([("git:read", Outcome.SUCCESS), ("fs:drop", Outcome.FAILURE)]))
+SAVED = export_state(taught([("git:read", Verdict.SUCCESS), ("fs:drop", Verdict.FAILURE)]))
 
 
 def behaviour(sampler: ThompsonSampler) -> list[float]:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pml.learning.arms import ArmConfig
-from pml.learning.outcomes import Outcome
 from pml.learning.risk import Risk
 from pml.learning.thompson import ThompsonSampler
 from pml.learning.thresholds import Mode, threshold
+from pml.learning.verdicts import Verdict
 from tests.learning.bandits import CONFIGS, HISTORIES, TOOLS, History, taught
 
 MEANS = st.floats(0, 1, exclude_min=True, exclude_max=True)
@@ -87,7 +87,7 @@ def test_with_experience_the_threshold_comes_to_the_best_fixed_one(rate: float) 
     rng, sampler = np.random.default_rng(2), ThompsonSampler()
     for _ in range(2_000):
         worked = rng.random() < rate
-        sampler.record("s:a", Outcome.SUCCESS if worked else Outcome.FAILURE)
+        sampler.record("s:a", Verdict.SUCCESS if worked else Verdict.FAILURE)
     found = sampler.get_threshold("s:a", Risk.MODERATE, Mode.PASSIVE_SUGGESTION)
     half_life = sampler.config.half_life
     deviation = math.sqrt(rate * (1 - rate) * math.log(2) / (2 * half_life))
@@ -103,7 +103,7 @@ def test_what_is_dangerous_gets_no_bonus_for_being_unknown() -> None:
 
 
 def test_a_tool_that_fails_needs_more_and_one_that_works_less() -> None:
-    sampler = taught([("s:bad", Outcome.FAILURE)] * 5 + [("s:good", Outcome.SUCCESS)] * 40)
+    sampler = taught([("s:bad", Verdict.FAILURE)] * 5 + [("s:good", Verdict.SUCCESS)] * 40)
     bad, good = (
         sampler.get_threshold(tool, Risk.MODERATE, Mode.PASSIVE_SUGGESTION)
         for tool in ("s:bad", "s:good")

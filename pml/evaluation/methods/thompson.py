@@ -14,9 +14,9 @@ import numpy as np
 from pml.evaluation.dataset import Call, Tool
 from pml.evaluation.questions import Chances, OutcomesQuestion
 from pml.learning.call_context import CallContext, PastCall, ToolFacts, features
-from pml.learning.outcomes import Outcome
 from pml.learning.probit import ProbitModel
 from pml.learning.thompson import ThompsonSampler
+from pml.learning.verdicts import Verdict
 
 _ORDER = 0
 """Seed of the order of episodes."""
@@ -33,7 +33,7 @@ class Thompson:
         facts = Facts(question.tools)
         sampler = ThompsonSampler()
         for call in shuffled(question.train):
-            sampler.record(facts.arm(call.tool_id), outcome(call))
+            sampler.record(facts.arm(call.tool_id), verdict(call))
         return np.array(
             [1 - sampler.posterior(facts.arm(call.tool_id)).mean for call in question.calls]
         )
@@ -76,7 +76,7 @@ class Facts:
     def context(self, call: Call, before: Sequence[Call]) -> CallContext:
         """A call as it looked before it was made."""
         past = [
-            PastCall(tool=self.of(one.tool_id), arguments=one.arguments, outcome=outcome(one))
+            PastCall(tool=self.of(one.tool_id), arguments=one.arguments, verdict=verdict(one))
             for one in before
         ]
         return CallContext(tool=self.of(call.tool_id), arguments=call.arguments, before=past)
@@ -99,8 +99,8 @@ def with_history(calls: Sequence[Call]) -> Iterator[tuple[Call, Sequence[Call]]]
         history.append(call)
 
 
-def outcome(call: Call) -> Outcome:
+def verdict(call: Call) -> Verdict:
     """What a recorded call says of its tool."""
     if call.ok is None:
-        return Outcome.UNINFORMATIVE
-    return Outcome.SUCCESS if call.ok else Outcome.FAILURE
+        return Verdict.UNINFORMATIVE
+    return Verdict.SUCCESS if call.ok else Verdict.FAILURE

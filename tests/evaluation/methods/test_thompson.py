@@ -5,8 +5,8 @@ import numpy as np
 from pml.evaluation.dataset import Call, Tool
 from pml.evaluation.methods.thompson import Thompson, ThompsonWithContext, shuffled, with_history
 from pml.evaluation.questions import OutcomesQuestion
-from pml.learning.outcomes import Outcome
 from pml.learning.thompson import ThompsonSampler
+from pml.learning.verdicts import Verdict
 
 TOOLS = (
     Tool(id="a", server="one: two", name="a"),
@@ -33,7 +33,7 @@ def test_without_context_it_is_the_posterior_mean_of_each_tool() -> None:
     for one in shuffled(question((), ()).train):
         if one.ok is not None:
             server = "other" if one.tool_id == "c" else "one  two"
-            outcome = Outcome.SUCCESS if one.ok else Outcome.FAILURE
+            outcome = Verdict.SUCCESS if one.ok else Verdict.FAILURE
             sampler.record(f"{server}:{one.tool_id}", outcome)
     means = [sampler.posterior(tool).mean for tool in ("one  two:a", "one  two:b", "other:c")]
     np.testing.assert_allclose(answers, 1 - np.array(means))

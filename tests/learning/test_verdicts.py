@@ -3,7 +3,7 @@
 import pytest
 
 from pml.domain.trace import TaskResult
-from pml.learning.outcomes import Outcome, outcome_of
+from pml.learning.verdicts import Verdict, verdict_of
 
 
 def task(*, success: bool, code: str | None = None, mocked: bool = False) -> TaskResult:
@@ -23,22 +23,22 @@ def task(*, success: bool, code: str | None = None, mocked: bool = False) -> Tas
 
 
 def test_an_answer_is_a_success() -> None:
-    assert outcome_of(task(success=True)) is Outcome.SUCCESS
+    assert verdict_of(task(success=True)) is Verdict.SUCCESS
 
 
 def test_a_mock_says_nothing() -> None:
-    assert outcome_of(task(success=True, mocked=True)) is Outcome.UNINFORMATIVE
+    assert verdict_of(task(success=True, mocked=True)) is Verdict.UNINFORMATIVE
 
 
 @pytest.mark.parametrize(
     "code", ["unavailable", "timeout", "in_doubt", "unanswered", "sandbox", "quarantined"]
 )
 def test_infrastructure_does_not_count_against_a_tool(code: str) -> None:
-    assert outcome_of(task(success=False, code=code)) is Outcome.UNINFORMATIVE
+    assert verdict_of(task(success=False, code=code)) is Verdict.UNINFORMATIVE
 
 
 @pytest.mark.parametrize(
     "code", ["tool_error", "bad_result", "invalid_params", "never_heard", None]
 )
 def test_what_the_server_answered_counts(code: str | None) -> None:
-    assert outcome_of(task(success=False, code=code)) is Outcome.FAILURE
+    assert verdict_of(task(success=False, code=code)) is Verdict.FAILURE

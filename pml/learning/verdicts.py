@@ -11,7 +11,7 @@ from typing import Final
 from pml.domain.trace import TaskResult
 
 
-class Outcome(StrEnum):
+class Verdict(StrEnum):
     """What a call says of its tool."""
 
     SUCCESS = "success"
@@ -50,10 +50,10 @@ NOT_THE_TOOL: Final = frozenset(
 know too: they come from the server (`tool_error`, `bad_result`, `invalid_params`...)."""
 
 
-def outcome_of(task: TaskResult) -> Outcome:
+def verdict_of(task: TaskResult) -> Verdict:
     """What one call of a trace says; a success that was mocked says nothing."""
     if task.mocked:
-        return Outcome.UNINFORMATIVE
+        return Verdict.UNINFORMATIVE
     if task.success:
-        return Outcome.SUCCESS
-    return Outcome.UNINFORMATIVE if task.error_code in NOT_THE_TOOL else Outcome.FAILURE
+        return Verdict.SUCCESS
+    return Verdict.UNINFORMATIVE if task.error_code in NOT_THE_TOOL else Verdict.FAILURE
