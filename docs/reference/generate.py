@@ -44,6 +44,7 @@ COMMANDS = (
     "gc",
     "export-traces",
     "import-traces",
+    "evaluate",
     "doctor",
     "sandbox-selftest",
 )

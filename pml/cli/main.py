@@ -17,6 +17,7 @@ from pml.cli import (
     demo,
     discover,
     doctor,
+    evaluate,
     execute,
     gc,
     grants,
@@ -59,6 +60,7 @@ COMMANDS = (
     keys,
     gc,
     traces,
+    evaluate,
     doctor,
     demo,
 )

@@ -1,0 +1,123 @@
+"""Several processes do pieces of an evaluation; one that dies costs its piece, not the rest.
+
+Processes are spawned, not forked: the parent has threads of polars and BLAS.  Each has a pipe
+of its own, and the parent waits for pipes and ends of processes at once, so that it notices a
+process that was killed (a method that takes all memory) and starts another.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pml.domain.evaluation import ProblemResult
+    from pml.evaluation.work import Happening, Order, Piece
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+_STOP_S = 5.0
+"""A stopped process that is not gone after that is killed."""
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+@dataclass(slots=True)
+class _Hand:
+    """A process at work."""
+
+    process: BaseProcess
+    pipe: Connection
+    piece: "Piece"
+
+
+def in_processes(
+    order: "Order", pieces: Sequence["Piece"], n: int
+) -> "Generator[Happening, None, None]":
+    """Do the pieces in at most ``n`` processes, and yield what happens; stops them if closed."""
+    waiting = deque(pieces)
+    hands = [_hired(order, waiting.popleft()) for _ in range(min(n, len(pieces)))]
+    try:
+        while hands:
+            ready = set(wait([hand.pipe for hand in hands]))
+            for hand in [hand for hand in hands if hand.pipe in ready]:
+                yield from _heard(order, hand, waiting, hands)
+    finally:
+        for hand in hands:
+            _stop(hand)
+
+
+def _heard(
+    order: "Order", hand: _Hand, waiting: deque["Piece"], hands: list[_Hand]
+) -> Iterator["Happening"]:
+    """What a process says next; it goes on with the next piece, or home."""
+    from pml.evaluation.work import Finished  # noqa: PLC0415  # see `_serve`
+
+    try:
+        happening = hand.pipe.recv()
+    except (EOFError, ConnectionError):
+        _stop(hand)
+        hands.remove(hand)
+        yield _died(order, hand)
+        yield Finished(piece=hand.piece)
+        if waiting:
+            hands.append(_hired(order, waiting.popleft()))
+        return
+    yield happening
+    if isinstance(happening, Finished):
+        if waiting:
+            hand.piece = waiting.popleft()
+            hand.pipe.send(hand.piece)
+        else:
+            _stop(hand)
+            hands.remove(hand)
+
+
+def _hired(order: "Order", piece: "Piece") -> _Hand:
+    ours, theirs = _SPAWN.Pipe()
+    process = _SPAWN.Process(target=_serve, args=(theirs, order), daemon=True)
+    process.start()
+    theirs.close()  # so that the end of the process is the end of the pipe
+    ours.send(piece)
+    return _Hand(process=process, pipe=ours, piece=piece)
+
+
+def _serve(pipe: Connection, order: "Order") -> None:
+    """In the process: do pieces until the pipe ends.
+
+    The heavy imports come after the number of threads is set: each process has one core.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
+    from pml.evaluation.work import Worker  # noqa: PLC0415
+
+    worker = Worker(order)
+    while True:
+        try:
+            piece = pipe.recv()
+        except EOFError:
+            return
+        for happening in worker.do(piece):
+            pipe.send(happening)
+
+
+def _stop(hand: _Hand) -> None:
+    hand.pipe.close()
+    hand.process.terminate()
+    hand.process.join(_STOP_S)
+    if hand.process.is_alive():
+        hand.process.kill()
+        hand.process.join()
+
+
+def _died(order: "Order", hand: _Hand) -> "ProblemResult":
+    from pml.evaluation.work import failed  # noqa: PLC0415
+
+    task = next(each for each in order.registry().tasks if each.name == hand.piece.task)
+    code = hand.process.exitcode
+    how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+    return failed(hand.piece, task, f"its process ended before it was done ({how}): out of memory?")

@@ -1,0 +1,188 @@
+"""Methods are asked and compared; what fails fails alone, and nothing finished is lost (RW-6)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pml.domain.evaluation import Evaluation, ProblemResult
+from pml.domain.record import decode, encode
+from pml.errors import DatasetError, RequestError
+from pml.evaluation.run import Progress, evaluate
+from pml.evaluation.work import Order
+from tests.evaluation.folders import write
+from tests.evaluation.guessing import DYING, FAILING, NO_PROBLEM, TASK, written
+
+
+def report(
+    tmp_path: Path,
+    *names: str,
+    processes: int = 1,
+    tasks: tuple[str, ...] = ("guess",),
+    **files: str,
+) -> Evaluation:
+    """An evaluation on small sets of these names."""
+    folders = tuple(write(tmp_path / name) for name in names or ("one",))
+    order = Order(
+        folders=folders,
+        tasks=tasks,
+        methods=None,
+        method_files=written(tmp_path, **{"task": TASK, **files}),
+    )
+    return evaluate(order, processes=processes, on_progress=lambda _: None)
+
+
+def methods(problem: ProblemResult) -> list[str]:
+    """Their names, best first."""
+    return [each.method for each in problem.methods]
+
+
+def test_every_method_of_a_task_is_asked_and_ranked(tmp_path: Path) -> None:
+    even, odd = report(tmp_path).problems
+
+    assert (even.dataset, even.label, even.cases, even.groups) == ("one", "even", 100, 50)
+    assert methods(even) == ["right", "half"]
+    assert methods(odd) == ["nothing to say of even numbers", "right", "half"]
+    best, worse = even.methods
+    assert (best.best, best.as_good, worse.best, worse.as_good) == (True, True, False, False)
+    assert [(each.name, each.value) for each in worse.metrics] == [("right", 0.5), ("sum", 50.0)]
+    assert worse.against is not None
+    assert (worse.against.other, worse.against.difference) == ("right", -0.5)
+    assert worse.against.p_holm < 0.001
+
+
+def test_methods_that_answer_alike_are_both_best(tmp_path: Path) -> None:
+    odd = report(tmp_path).problems[1]
+
+    assert [each.best for each in odd.methods] == [True, True, False]
+    assert odd.methods[0].against is not None
+    assert odd.methods[0].against.p == 1.0
+
+
+def test_a_figure_is_the_same_however_it_was_computed(tmp_path: Path) -> None:
+    """Only the seconds differ."""
+
+    def figures(found: Evaluation) -> object:
+        problems = json.loads(encode(found.problems))
+        for problem in problems:
+            for method in problem["methods"]:
+                del method["seconds"]
+        return problems
+
+    one = report(tmp_path / "x", "one", "two")
+    again = report(tmp_path / "y", "one", "two", processes=2)
+    alone = report(tmp_path / "z", "two")
+
+    assert figures(one) == figures(again)
+    assert figures(one)[2:] == figures(alone)  # type: ignore[index]
+    assert [facts.files for facts in one.datasets] == [facts.files for facts in again.datasets]
+
+
+def test_a_method_that_fails_has_a_row_that_says_why(tmp_path: Path) -> None:
+    found = report(tmp_path, failing=FAILING)
+
+    errors = {each.method: each.error for each in found.problems[0].methods}
+    assert errors["raises"] == "RuntimeError: no <idea> (failing.py:7)"
+    assert errors["short"] == "ValueError: expected 100 answers (task.py:24)"
+    assert errors["right"] is None
+    assert found.failed
+    assert not report(tmp_path / "whole").failed
+
+
+def test_a_task_that_fails_leaves_the_others(tmp_path: Path) -> None:
+    found = report(tmp_path, tasks=("broken", "guess"), broken=NO_PROBLEM)
+
+    assert [each.error is None for each in found.problems] == [False, True, True]
+    assert "KeyError: 'nodes' (broken.py:9)" in str(found.problems[0].error)
+
+
+def test_a_process_that_is_killed_costs_its_piece_only(tmp_path: Path) -> None:
+    found = report(tmp_path, "one", "two", processes=2, dying=DYING)
+
+    assert [each.error for each in found.problems] == [
+        "its process ended before it was done (killed by signal 9): out of memory?"
+    ] * 2
+
+
+def test_a_set_without_what_a_task_needs_is_left_out(tmp_path: Path) -> None:
+    folder = write(tmp_path / "bare", workflows=None)
+    order = Order(
+        folders=(folder,), tasks=("guess",), methods=None, method_files=written(tmp_path, task=TASK)
+    )
+
+    found = evaluate(order, processes=1, on_progress=lambda _: None)
+
+    assert found.problems == ()
+    assert [facts.name for facts in found.datasets] == ["bare"]
+
+
+def test_progress_counts_tasks_on_sets_and_names_each_method(tmp_path: Path) -> None:
+    told: list[Progress] = []
+    order = Order(
+        folders=(write(tmp_path / "one"), write(tmp_path / "two")),
+        tasks=("guess",),
+        methods=("half",),
+        method_files=written(tmp_path, task=TASK),
+    )
+
+    evaluate(order, processes=1, on_progress=told.append)
+
+    assert [(each.done, each.of, each.what) for each in told[:3]] == [
+        (0, 2, "one guess even: half"),
+        (0, 2, "one guess odd: half"),
+        (1, 2, "one guess: done"),
+    ]
+    assert told[-1].done == told[-1].of
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_was_finished_is_kept_when_somebody_stops_it(tmp_path: Path, processes: int) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.done == 1:
+            raise KeyboardInterrupt
+
+    order = Order(
+        folders=tuple(write(tmp_path / name) for name in ("one", "two", "three", "four")),
+        tasks=("guess",),
+        methods=None,
+        method_files=written(tmp_path, task=TASK),
+    )
+
+    found = evaluate(order, processes=processes, on_progress=stop)
+
+    assert found.interrupted
+    assert 2 <= len(found.problems) < 8
+
+
+def test_nothing_is_evaluated_where_a_set_is_damaged(tmp_path: Path) -> None:
+    told: list[Progress] = []
+    damaged = write(tmp_path / "damaged")
+    (damaged / "workflows.parquet").write_bytes(b"PAR1")
+    order = Order(
+        folders=(write(tmp_path / "whole"), damaged),
+        tasks=("guess",),
+        methods=None,
+        method_files=written(tmp_path, task=TASK),
+    )
+
+    with pytest.raises(DatasetError):
+        evaluate(order, processes=2, on_progress=told.append)
+    assert told == []
+
+
+def test_two_sets_of_one_name_are_refused(tmp_path: Path) -> None:
+    order = Order(
+        folders=(write(tmp_path / "x" / "set"), write(tmp_path / "y" / "set")),
+        tasks=("guess",),
+        methods=None,
+        method_files=written(tmp_path, task=TASK),
+    )
+
+    with pytest.raises(RequestError, match="two folders are named 'set'"):
+        evaluate(order, processes=1, on_progress=lambda _: None)
+
+
+def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
+    found = report(tmp_path, failing=FAILING)
+
+    assert decode(Evaluation, encode(found)) == found
