@@ -25,6 +25,8 @@ class Risk(StrEnum):
     DANGEROUS = "dangerous"
     """Destroys, spends, speaks to others, or runs what it is given."""
 
+    __hash__ = str.__hash__  # as a key of a dict four times as fast as that of `Enum`
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

@@ -10,8 +10,8 @@ Biometrika 25 (1933); D. Russo et al., "A Tutorial on Thompson Sampling", Founda
 in Machine Learning 11 (2018), arXiv:1707.02038, sections 3.1 and 6.3 (discounting).
 """
 
-import math
 from collections.abc import Sequence
+from math import exp, log1p, sqrt
 
 import numpy as np
 
@@ -20,12 +20,20 @@ from pml.learning.risk import Risk
 from pml.learning.thresholds import Mode, threshold
 from pml.learning.verdicts import Verdict
 
+_SUCCESS, _UNINFORMATIVE, _SUGGESTION = (
+    Verdict.SUCCESS,
+    Verdict.UNINFORMATIVE,
+    Mode.PASSIVE_SUGGESTION,
+)
+"""Named once: looking a member up in its class costs as much as the arithmetic."""
+
 
 class ThompsonSampler:
     """Reliabilities of tools, learned call by call.
 
     Invariant: every arm of a tool ``server:tool`` has the arm of its server as parent, and that
-    the arm of all; no arm's ``at`` exceeds ``total``, the number of informative verdicts so far.
+    the arm of all; no arm's ``at`` exceeds ``total``, the number of informative verdicts so far,
+    and that of the root is ``total``.
     """
 
     def __init__(self, config: ArmConfig | None = None) -> None:
@@ -34,10 +42,11 @@ class ThompsonSampler:
         self.root = Arm(None)
         self.servers: dict[str, Arm] = {}
         self.tools: dict[str, Arm] = {}
-        self._keep = math.exp(-rate_of(self.config.half_life))
+        self._keep = exp(-rate_of(self.config.half_life))
         self._idle_rate = rate_of(self.config.idle_half_life)
         self._strength = self.config.prior_strength
-        self._log_total = 0.0
+        self._prior_mean = self.config.prior_mean
+        self._exploration = self.config.exploration
 
     def record(self, tool: str, verdict: Verdict) -> None:
         """Learn from one call; in constant time.
@@ -46,24 +55,23 @@ class ThompsonSampler:
             tool: its id ``server:tool``; without a colon it is a server of its own.
             verdict: uninformative ones change nothing.
         """
-        if verdict is Verdict.UNINFORMATIVE:
+        if verdict is _UNINFORMATIVE:
             return
         arm: Arm | None = self.tools.get(tool) or self.tool_arm(tool)
-        now = self.total + 1
-        self.restore_total(now)
+        now = self.total = self.total + 1
         idle_rate, keep, strength = self._idle_rate, self._keep, self._strength
-        success, weight = verdict is Verdict.SUCCESS, 1.0
+        success, weight = verdict is _SUCCESS, 1.0
         while arm is not None:
-            kept = keep * math.exp(idle_rate * (arm.at - now))
+            kept = keep * exp(idle_rate * (arm.at - now))
             successes, failures = arm.successes * kept, arm.failures * kept
-            shrunk = strength / (strength + successes + failures)
+            before = strength + successes + failures
             if success:
                 arm.successes, arm.failures = successes + weight, failures
             else:
                 arm.successes, arm.failures = successes, failures + weight
             arm.at = now
             # What m n / (m + n) grows by when n does by `weight`.
-            weight *= shrunk * strength / (strength + successes + failures + weight)
+            weight *= strength * strength / (before * (before + weight))
             arm = arm.parent
 
     def posterior(self, tool: str) -> Beta:
@@ -78,7 +86,8 @@ class ThompsonSampler:
     def get_threshold(self, tool: str, risk: Risk, mode: Mode) -> float:
         """The least confidence of a match at which to use the tool (`pml.learning.thresholds`)."""
         alpha, beta = self._posterior(tool)
-        return threshold(alpha / (alpha + beta), self._bonus(alpha, beta), risk, mode)
+        bonus = 0.0 if mode is _SUGGESTION else self._bonus(alpha, beta)
+        return threshold(alpha / (alpha + beta), bonus, risk, mode)
 
     def sample(self, tool: str, rng: np.random.Generator) -> float:
         """A reliability drawn from the posterior."""
@@ -93,21 +102,19 @@ class ThompsonSampler:
         return max(tools, key=lambda tool: self.sample(tool, rng))
 
     def _posterior(self, tool: str) -> tuple[float, float]:
-        arm = self.tools.get(tool)
-        if arm is not None:
-            return self._of_arm(arm)
-        server = self.servers.get(tool.partition(":")[0], self.root)
-        alpha, beta = self._of_arm(server)
-        scale = self._strength / (alpha + beta)
-        return alpha * scale, beta * scale
-
-    def _of_arm(self, arm: Arm) -> tuple[float, float]:
-        if arm.parent is None:
-            mean = self.config.prior_mean
-        else:
-            alpha, beta = self._of_arm(arm.parent)
-            mean = alpha / (alpha + beta)
-        kept, strength = self.kept(arm), self._strength
+        """Parameters of the Beta; written out level by level, since every threshold asks for it."""
+        now, idle_rate, strength = self.total, self._idle_rate, self._strength
+        root, arm = self.root, self.tools.get(tool)  # the root is always up to date
+        prior = strength * self._prior_mean
+        mean = (root.successes + prior) / (root.successes + root.failures + strength)
+        server = self.servers.get(tool.partition(":")[0]) if arm is None else arm.parent
+        if server is not None:
+            kept = exp(idle_rate * (server.at - now))
+            successes = server.successes * kept + strength * mean
+            mean = successes / (successes + server.failures * kept + strength * (1 - mean))
+        if arm is None:
+            return strength * mean, strength * (1 - mean)
+        kept = exp(idle_rate * (arm.at - now))
         return (
             arm.successes * kept + strength * mean,
             arm.failures * kept + strength * (1 - mean),
@@ -116,12 +123,7 @@ class ThompsonSampler:
     def _bonus(self, alpha: float, beta: float) -> float:
         count = alpha + beta
         variance = alpha * beta / (count * count * (count + 1))
-        return self.config.exploration * math.sqrt(self._log_total * variance)
-
-    def restore_total(self, total: int) -> None:
-        """Set the number of informative outcomes so far."""
-        self.total = total
-        self._log_total = math.log1p(total)
+        return self._exploration * sqrt(log1p(self.total) * variance)
 
     def server_arm(self, server: str) -> Arm:
         """The arm of a server, made if it is new."""
@@ -139,4 +141,4 @@ class ThompsonSampler:
 
     def kept(self, arm: Arm) -> float:
         """The share of an arm's counts that is left now, in (0, 1]."""
-        return math.exp(self._idle_rate * (arm.at - self.total))
+        return exp(self._idle_rate * (arm.at - self.total))

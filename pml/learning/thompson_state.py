@@ -78,7 +78,7 @@ def merged(one: ThompsonSampler, other: ThompsonSampler) -> ThompsonSampler:
     what both have seen counts twice.
     """
     both = ThompsonSampler(one.config)
-    both.restore_total(one.total + other.total)
+    both.total = both.root.at = one.total + other.total
     for source in (one, other):
         _add(both.root, source.root, source, both.total)
         for name, arm in source.servers.items():
@@ -110,6 +110,8 @@ def _sampler(state: ThompsonState) -> ThompsonSampler:
             _damaged(f"counts of {name!r} are not finite")
         if arm.at > state.total:
             _damaged(f"{name!r} was last seen at outcome {arm.at} of {state.total}")
+    if state.root.at != state.total:
+        _damaged(f"the root was last seen at outcome {state.root.at} of {state.total}")
     orphans = [tool for tool in state.tools if tool.partition(":")[0] not in state.servers]
     if orphans:
         _damaged(f"{orphans[0]!r} has no server")
@@ -124,7 +126,7 @@ def _sampler(state: ThompsonState) -> ThompsonSampler:
     except ValueError as exc:
         raise SavedStateError(FORM, str(exc)) from exc
     sampler = ThompsonSampler(config)
-    sampler.restore_total(state.total)
+    sampler.total = state.total
     _restore(sampler.root, state.root)
     for name, arm in state.servers.items():
         _restore(sampler.server_arm(name), arm)

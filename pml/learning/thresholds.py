@@ -32,6 +32,8 @@ class Mode(StrEnum):
     SPECULATION = "speculation"
     """A run that nobody asked for."""
 
+    __hash__ = str.__hash__  # as a key of a dict four times as fast as that of `Enum`
+
 
 REFERENCE_RELIABILITY: Final = 0.8
 """The seed's threshold on the success rate; also what is believed of a tool before any call."""
@@ -50,6 +52,7 @@ _WORTH = {
     for risk, modes in AT_REFERENCE.items()
 }
 _LEAST_RELIABILITY = 1e-3
+_SEARCH, _SPECULATION, _DANGEROUS = Mode.ACTIVE_SEARCH, Mode.SPECULATION, Risk.DANGEROUS
 
 
 def threshold(mean: float, bonus: float, risk: Risk, mode: Mode) -> float:
@@ -64,8 +67,8 @@ def threshold(mean: float, bonus: float, risk: Risk, mode: Mode) -> float:
         mode: who asks.
     """
     reliability = mean
-    if mode is Mode.SPECULATION:
+    if mode is _SPECULATION:
         reliability = max(mean - bonus, _LEAST_RELIABILITY)
-    elif mode is Mode.ACTIVE_SEARCH and risk is not Risk.DANGEROUS:
+    elif mode is _SEARCH and risk is not _DANGEROUS:
         reliability = min(mean + bonus, 1.0)
     return min(_WORTH[risk][mode] / reliability, HIGHEST[mode])

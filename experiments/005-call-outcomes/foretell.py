@@ -1,6 +1,6 @@
 """How well context foretells which calls fail: cross-validated choices, then the held-out half.
 
-Run:  .venv/bin/python experiments/005-call-outcomes/study.py --data FOLDER [--test]
+Run:  .venv/bin/python experiments/005-call-outcomes/foretell.py --data FOLDER [--test]
 """
 
 import argparse

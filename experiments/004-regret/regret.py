@@ -1,6 +1,6 @@
 """Cumulative regret in four worlds, by policy, with intervals over seeds.
 
-Run:  .venv/bin/python experiments/004-regret/study.py [--seeds 20] [--only WORLD]
+Run:  .venv/bin/python experiments/004-regret/regret.py [--seeds 20] [--only WORLD]
 """
 
 import argparse

@@ -6,7 +6,7 @@ and tool are right, and costs 0.56 if not, so it pays where c times the reliabil
 0.56 (`pml.learning.thresholds`, moderate risk).  The best fixed threshold of a tool is found by
 search over a grid, with the reliability known.
 
-Run:  .venv/bin/python experiments/004-regret/thresholds.py
+Run:  .venv/bin/python experiments/004-regret/best_thresholds.py
 """
 
 import math
