@@ -2,9 +2,9 @@
 
 from pml.domain.trace import ExecutionTrace
 from pml.features.activity import CallSeen, RunSeen
-from pml.learning.outcomes import Outcome, outcome_of
+from pml.learning.verdicts import Verdict, verdict_of
 
-_SUCCESS = {Outcome.SUCCESS: True, Outcome.FAILURE: False, Outcome.UNINFORMATIVE: None}
+_SUCCESS = {Verdict.SUCCESS: True, Verdict.FAILURE: False, Verdict.UNINFORMATIVE: None}
 
 
 def run_seen(trace: ExecutionTrace) -> RunSeen | None:
@@ -18,7 +18,7 @@ def run_seen(trace: ExecutionTrace) -> RunSeen | None:
     return RunSeen(
         at_ms=trace.executed_at_ms,
         calls=tuple(
-            CallSeen(tool=task.tool, arguments=task.args, success=_SUCCESS[outcome_of(task)])
+            CallSeen(tool=task.tool, arguments=task.args, success=_SUCCESS[verdict_of(task)])
             for task in calls
         ),
         capability=trace.capability_id,
