@@ -65,6 +65,9 @@ class NextQuestion:
     train: tuple[tuple[str, ...], ...]
     """Sequences of tool ids."""
     points: tuple[Point, ...]
+    past_intents: tuple[str, ...] = ()
+    """What each sequence of ``train`` served; sequences of one workflow have the same.  Empty where
+    nobody knows."""
 
 
 Rankings: TypeAlias = Sequence[Sequence[str]]

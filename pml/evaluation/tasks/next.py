@@ -23,6 +23,10 @@ SEEN_SHARE = 10
 """The problem ``seen`` asks about one in so many training workflows."""
 
 
+_Taught = tuple[str, tuple[str, ...]]
+"""An intent and the tools called for it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
     """A point and what followed there."""
@@ -93,10 +97,12 @@ def _mostly_new(workflows: Iterable[Workflow], train: Iterable[Workflow]) -> boo
     return 2 * sum(calls) > len(calls)
 
 
-def _taught(workflows: Iterable[Workflow], graphs: bool) -> tuple[tuple[str, ...], ...]:
-    if graphs:
-        return tuple(path for workflow in workflows for path in paths(workflow))
-    return tuple(workflow.nodes for workflow in workflows)
+def _taught(workflows: Iterable[Workflow], graphs: bool) -> list[_Taught]:
+    return [
+        (workflow.intent, sequence)
+        for workflow in workflows
+        for sequence in (paths(workflow) if graphs else (workflow.nodes,))
+    ]
 
 
 def _points(workflows: Sequence[Workflow], graphs: bool) -> list[_Asked]:
@@ -118,19 +124,19 @@ def _of_episodes(dataset: Dataset) -> Iterable[NextProblem]:
     episodes = [each for each in dataset.episodes if each.id in calls]
     tasks = sorted({each.workflow_id or each.id for each in episodes}, key=_natural)
     group = {task: at for at, task in enumerate(tasks)}
-    taught: list[tuple[str, ...]] = []
+    taught: list[_Taught] = []
     asked: list[_Asked] = []
     for each in episodes:
         tools = tuple(call.tool_id for call in calls[each.id])
         of = group[each.workflow_id or each.id]
         if of % 10 < 7:  # noqa: PLR2004  # the last three of each ten are asked about
-            taught.append(tools)
+            taught.append((each.intent, tools))
             continue
         asked += [
             _Asked(point=Point(prefix=prefix, intent=each.intent), right=right, group=of)
             for prefix, right in _prefixes(tools)
         ]
-    yield _problem("episodes", _of_servers_called(dataset), tuple(taught), asked)
+    yield _problem("episodes", _of_servers_called(dataset), taught, asked)
 
 
 def _natural(text: str) -> tuple[tuple[int, str], ...]:
@@ -149,10 +155,15 @@ def _of_servers_called(dataset: Dataset) -> tuple[Tool, ...]:
 def _problem(
     label: str,
     tools: tuple[Tool, ...],
-    train: tuple[tuple[str, ...], ...],
+    taught: Sequence[_Taught],
     asked: Sequence[_Asked],
 ) -> NextProblem:
-    question = NextQuestion(tools=tools, train=train, points=tuple(each.point for each in asked))
+    question = NextQuestion(
+        tools=tools,
+        train=tuple(tools for _, tools in taught),
+        points=tuple(each.point for each in asked),
+        past_intents=tuple(intent for intent, _ in taught),
+    )
     of_case = np.array([each.group for each in asked], dtype=np.int64)
     right = tuple(each.right for each in asked)
 
