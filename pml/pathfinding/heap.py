@@ -1,7 +1,8 @@
-"""A binary heap of nodes whose keys can change while they are in it.
+"""A heap of nodes whose keys can change while they are in it.
 
 Keys are values (cost, then depth).  Nodes of equal keys come in no particular order; nothing
-that uses the heap depends on it.
+that uses the heap depends on it.  Each item has four children, and keys stand in the order of the
+heap, so that an item's children are neighbours in memory.
 """
 
 from typing import NamedTuple
@@ -15,14 +16,15 @@ from pml.pathfinding.kernel import kernel, less
 class Heap(NamedTuple):
     """Invariant: ``items[place[v]] == v`` for every node in the heap, ``place`` is -1 for others.
 
-    No item's key is before that of its parent, the item at half its index.
+    No item's key is before that of its parent, ``(i - 1) // 4`` of item ``i``.
     """
 
     items: Int32[np.ndarray, " nodes"]
-    place: Int32[np.ndarray, " nodes"]
     cost: Float64[np.ndarray, " nodes"]
-    """By node."""
+    """By place, as the items."""
     depth: Int64[np.ndarray, " nodes"]
+    place: Int32[np.ndarray, " nodes"]
+    """By node."""
     size: Int32[np.ndarray, " one"]
 
 
@@ -33,11 +35,7 @@ def put(heap: Heap, node: int, cost: float, depth: int) -> None:
     if place < 0:
         place = heap.size[0]
         heap.size[0] += 1
-        heap.items[place] = node
-        heap.place[node] = place
-    heap.cost[node] = cost
-    heap.depth[node] = depth
-    _settle(heap, place)
+    _settle(heap, place, node, cost, depth)
 
 
 @kernel
@@ -56,11 +54,9 @@ def remove(heap: Heap, node: int) -> None:
         return
     heap.place[node] = -1
     heap.size[0] -= 1
-    last = heap.items[heap.size[0]]
-    if last != node:
-        heap.items[place] = last
-        heap.place[last] = place
-        _settle(heap, place)
+    last = heap.size[0]
+    if last != place:
+        _settle(heap, place, heap.items[last], heap.cost[last], heap.depth[last])
 
 
 @kernel
@@ -72,33 +68,37 @@ def clear(heap: Heap) -> None:
 
 
 @kernel
-def _settle(heap: Heap, place: int) -> None:
-    """Move the item at a place up or down until it is in order."""
-    node = heap.items[place]
-    cost, depth = heap.cost[node], heap.depth[node]
+def _settle(heap: Heap, place: int, node: int, cost: float, depth: int) -> None:
+    """Find the place of a node by moving others up or down, from a place that is free."""
     while place > 0:
-        parent = (place - 1) >> 1
-        above = heap.items[parent]
-        if not less(cost, depth, heap.cost[above], heap.depth[above]):
+        parent = (place - 1) >> 2
+        if not less(cost, depth, heap.cost[parent], heap.depth[parent]):
             break
-        heap.items[place] = above
-        heap.place[above] = place
+        _move(heap, parent, place)
         place = parent
     size = heap.size[0]
     while True:
-        child = 2 * place + 1
+        child = 4 * place + 1
         if child >= size:
             break
-        below = heap.items[child]
-        if child + 1 < size:
-            other = heap.items[child + 1]
-            if less(heap.cost[other], heap.depth[other], heap.cost[below], heap.depth[below]):
-                child += 1
-                below = other
-        if not less(heap.cost[below], heap.depth[below], cost, depth):
+        least = child
+        for other in range(child + 1, min(child + 4, size)):
+            if less(heap.cost[other], heap.depth[other], heap.cost[least], heap.depth[least]):
+                least = other
+        if not less(heap.cost[least], heap.depth[least], cost, depth):
             break
-        heap.items[place] = below
-        heap.place[below] = place
-        place = child
+        _move(heap, least, place)
+        place = least
     heap.items[place] = node
+    heap.cost[place] = cost
+    heap.depth[place] = depth
+    heap.place[node] = place
+
+
+@kernel
+def _move(heap: Heap, origin: int, place: int) -> None:
+    node = heap.items[origin]
+    heap.items[place] = node
+    heap.cost[place] = heap.cost[origin]
+    heap.depth[place] = heap.depth[origin]
     heap.place[node] = place

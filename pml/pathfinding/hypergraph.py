@@ -162,7 +162,7 @@ class Hypergraph:
         stars.first[:edges] = offsets[:-1]
         stars.size[:edges] = np.diff(offsets)
         stars.node[: len(tails)] = tails
-        link_all(stars, edges)
+        link_all(stars, edges, np.cumsum(np.bincount(tails, minlength=self.sizes["nodes"])))
 
     def _new_number(self) -> int:
         self._id.append("")

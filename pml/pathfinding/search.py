@@ -17,6 +17,9 @@ from pml.pathfinding.heap import Heap, clear, pop, put
 from pml.pathfinding.kernel import kernel, less
 from pml.pathfinding.stars import Stars, fire
 
+_ROUND = 1 << 31
+"""More than a hyperedge has sources."""
+
 
 class Search(NamedTuple):
     """What a search notes, for the next one to write over: ``round_`` tells whose note it is.
@@ -28,10 +31,8 @@ class Search(NamedTuple):
     depth: Int64[np.ndarray, " nodes"]
     settled: Int64[np.ndarray, " nodes"]
     """The round in which a node got its cost and depth for good."""
-    left: Int32[np.ndarray, " edges"]
-    """How many sources of a hyperedge are not settled yet."""
-    counted: Int64[np.ndarray, " edges"]
-    """The round of ``left``."""
+    left: Int64[np.ndarray, " edges"]
+    """How many sources of a hyperedge are not settled yet, and the round times `_ROUND`."""
     banned: Int64[np.ndarray, " edges"]
     """The round in which a hyperedge may not be used."""
     only: Int32[np.ndarray, " nodes"]
@@ -40,6 +41,10 @@ class Search(NamedTuple):
     """The round of ``only``."""
     marked: Int64[np.ndarray, " nodes"]
     """The number of the tracing that put a node on its path."""
+    waiting: Int32[np.ndarray, " nodes"]
+    """Marked nodes whose hyperedge is not on the path yet."""
+    path: Int32[np.ndarray, " nodes"]
+    """Hyperedges of the path, in no particular order."""
     heap: Heap
 
 
@@ -51,25 +56,26 @@ def search(
     heap = notes.heap
     for node in sources:
         put(heap, node, 0.0, 0)
-    number = 0
+    number, base = 0, round_ * _ROUND
     while heap.size[0] > 0:
+        cost, depth = heap.cost[0], heap.depth[0]
         node = pop(heap)
-        notes.cost[node] = heap.cost[node]
-        notes.depth[node] = heap.depth[node]
+        notes.cost[node] = cost
+        notes.depth[node] = depth
         notes.settled[node] = round_
         number += 1
         if node == target:
             break
-        slot = stars.out_first[node]
-        while slot >= 0:
-            edge = stars.edge[slot]
-            if notes.counted[edge] != round_:
-                notes.counted[edge] = round_
-                notes.left[edge] = stars.size[edge]
-            notes.left[edge] -= 1
-            if notes.left[edge] == 0:
+        entry = stars.out_first[node]
+        while entry >= 0:
+            edge = stars.edge[entry]
+            left = notes.left[edge]
+            if left < base:
+                left = base + stars.size[edge]
+            notes.left[edge] = left - 1
+            if left == base + 1:
                 _enter(stars, notes, edge, round_)
-            slot = stars.out_next[slot]
+            entry = stars.out_next[entry]
     clear(heap)
     return number
 
@@ -81,7 +87,8 @@ def _enter(stars: Stars, notes: Search, edge: int, round_: int) -> None:
         return
     cost, depth = fire(stars, edge, notes.cost, notes.depth)
     heap = notes.heap
-    if heap.place[head] < 0 or less(cost, depth, heap.cost[head], heap.depth[head]):
+    place = heap.place[head]
+    if place < 0 or less(cost, depth, heap.cost[place], heap.depth[place]):
         put(heap, head, cost, depth)
 
 
@@ -96,38 +103,30 @@ def allowed(stars: Stars, notes: Search, edge: int, round_: int) -> bool:
 
 
 @kernel
-def trace(
-    stars: Stars, notes: Search, target: int, round_: int, mark: int
-) -> Int32[np.ndarray, " path"]:
-    """The hyperedges of the path to a settled target, in no particular order.
+def trace(stars: Stars, notes: Search, target: int, round_: int, mark: int) -> int:
+    """Write the hyperedges of the path to a settled target into ``notes.path``; tell how many.
 
     Of the hyperedges that give a node its value, the one with the least key enters it.  So the
     path depends on the graph alone, not on the order in which things were found.  ``mark`` is a
     number that no tracing had before.
     """
-    stack = np.empty(64, np.int32)
-    path = np.empty(64, np.int32)
-    stack[0], waiting, number = target, 1, 0
+    notes.waiting[0], waiting, number = target, 1, 0
     notes.marked[target] = mark
     while waiting > 0:
         waiting -= 1
-        node = stack[waiting]
+        node = notes.waiting[waiting]
         if notes.depth[node] == 0:  # only what was given has no depth
             continue
         edge = _witness(stars, notes, node, round_)
-        if number == path.size:
-            path = _grown(path)
-        path[number] = edge
+        notes.path[number] = edge
         number += 1
         for slot in range(stars.first[edge], stars.first[edge] + stars.size[edge]):
             source = stars.node[slot]
             if notes.marked[source] != mark:
                 notes.marked[source] = mark
-                if waiting == stack.size:
-                    stack = _grown(stack)
-                stack[waiting] = source
+                notes.waiting[waiting] = source
                 waiting += 1
-    return path[:number].copy()
+    return number
 
 
 @kernel
@@ -154,10 +153,3 @@ def _gives(stars: Stars, notes: Search, edge: int, node: int, round_: int) -> bo
     found_cost, found_depth = fire(stars, edge, notes.cost, notes.depth)
     same: bool = found_cost == notes.cost[node] and found_depth == notes.depth[node]
     return same
-
-
-@kernel
-def _grown(array: Int32[np.ndarray, " some"]) -> Int32[np.ndarray, " more"]:
-    larger = np.empty(2 * array.size, np.int32)
-    larger[: array.size] = array
-    return larger

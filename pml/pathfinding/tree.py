@@ -87,10 +87,10 @@ def repair(stars: Stars, tree: Tree) -> int:
 
 @kernel
 def _pass_on(stars: Stars, tree: Tree, node: int) -> None:
-    slot = stars.out_first[node]
-    while slot >= 0:
-        touch(stars, tree, stars.edge[slot])
-        slot = stars.out_next[slot]
+    entry = stars.out_first[node]
+    while entry >= 0:
+        touch(stars, tree, stars.edge[entry])
+        entry = stars.out_next[entry]
 
 
 @kernel

@@ -108,7 +108,7 @@ class Values:
 
     def _found(self, notes: Search, target: int, round_: int) -> Found:
         stars = self._graph.stars
-        path = trace(stars, notes, target, round_, self._round)
+        path = notes.path[: trace(stars, notes, target, round_, self._round)]
         heads = stars.head[path]
         order = np.lexsort((stars.key[path], notes.cost[heads], notes.depth[heads]))
         return Found(
