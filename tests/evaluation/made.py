@@ -74,3 +74,45 @@ def chain(length: int = 4) -> Dataset:
             for provider, consumer in needs
         ),
     )
+
+
+VERBS = {"open": "unlock", "close": "shut", "paint": "colour", "repair": "mend", "sell": "auction"}
+"""What tools are named after, and what people say instead."""
+
+
+def workshop(*, nouns: int = 24, seed: int = 0) -> Dataset:
+    """Tools ``verb_noun``; people name the noun, and the verb twice, in its own and other words.
+
+    Of other words text tells the noun only, and past intents for other nouns tell the verb.  Each
+    tool needs a key, which needs the noun's owner, and declares to need a lamp that nobody fetches.
+    """
+    rng = np.random.default_rng(seed)
+    things = [word(rng) for _ in range(nouns)]
+    tools, dependencies, workflows = [], [], []
+    for i, noun in enumerate(things):
+        needs = [(f"key_{noun}", f"owner_{noun}")]
+        for verb, said in VERBS.items():
+            name = f"{verb}_{noun}"
+            needs += [(name, f"key_{noun}"), (name, "lamp")]
+            workflows += [
+                Workflow(
+                    id=f"{name} {time}",
+                    intent=f"{wish} {word(rng)} {noun} {word(rng)}",
+                    nodes=(f"owner_{noun}", f"key_{noun}", name),
+                    split="test" if i % 3 == 0 else "train",
+                    main_tool=name,
+                )
+                for time, wish in enumerate((verb, said))
+            ]
+        names = [f"owner_{noun}", f"key_{noun}", *(f"{verb}_{noun}" for verb in VERBS)]
+        tools += [Tool(id=name, server="made", name=name) for name in names]
+        dependencies += needs
+    return Dataset(
+        name="workshop",
+        tools=(*tools, Tool(id="lamp", server="made", name="lamp")),
+        workflows=tuple(workflows),
+        dependencies=tuple(
+            Dependency(provider=provider, consumer=consumer, type="TOOL")
+            for consumer, provider in dependencies
+        ),
+    )
