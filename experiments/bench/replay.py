@@ -1,8 +1,8 @@
 """What drawing and refreshing 256 of 1,000,000 experiences costs, and how it grows.
 
 The named alternatives are torchrl's prioritised sampler (C++ segment trees) and what one would
-write without a tree, ``rng.choice(p=...)`` over all weights, in the same run.  All draw 256, get their
-importance weights, and take 256 new errors.  torchrl deals in numbers of slots; ours in
+write without a tree, ``rng.choice(p=...)`` over all weights, in the same run.  All draw 256, get
+their importance weights, and take 256 new errors.  torchrl deals in numbers of slots; ours in
 keys, so looking keys up is part of its time.
 
 Run:  .venv/bin/python experiments/bench/replay.py
