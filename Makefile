@@ -39,11 +39,11 @@ lab: .venv/lab.stamp ## open the notebooks in JupyterLab
 	@$(INSTALL) '.[demo]' && touch $@
 
 .venv/dev.stamp: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "Installing PML and its development tools into .venv (once, under a minute)"
+	@echo "Installing PML and its development tools into .venv (once, some minutes: torch is an oracle)"
 	@$(INSTALL) '.[dev]' && touch $@
 
 .venv/lab.stamp: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "Installing PML, its methods and JupyterLab into .venv (once, a minute)"
+	@echo "Installing PML, its methods and JupyterLab into .venv (once, about a minute)"
 	@$(INSTALL) '.[lab]' && touch $@
 
 # Without pip inside, so that a Python whose `ensurepip` was split off (Debian's) will do.

@@ -71,11 +71,16 @@ def capability(language: Language, number: int, tools: Sequence[Entry]) -> Entry
     )
 
 
-def times_ms(work: Callable[[int], object], times: int) -> list[float]:
+def times_ms(
+    work: Callable[[int], object],
+    times: int,
+    *,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[float]:
     """Of each call with its number."""
     taken = []
     for number in range(times):
-        started = time.perf_counter()
+        started = clock()
         work(number)
-        taken.append((time.perf_counter() - started) * 1000)
+        taken.append((clock() - started) * 1000)
     return taken
