@@ -69,7 +69,7 @@ class Arm:
         self.at = at
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Beta:
     """A posterior of a reliability."""
 

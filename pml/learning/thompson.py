@@ -76,7 +76,8 @@ class ThompsonSampler:
 
     def posterior(self, tool: str) -> Beta:
         """Of the tool's reliability; for an unknown tool, what its server says of it."""
-        return Beta(*self._posterior(tool))
+        alpha, beta = self._posterior(tool)
+        return Beta(alpha=alpha, beta=beta)
 
     def bonus(self, tool: str) -> float:
         """How far the reliability may be from its mean: large for rarely used tools."""
