@@ -2,14 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from pml.cli.table import duration, shorten, table
+from pml.cli.table import duration, shorten, table, wrapped
 
 if TYPE_CHECKING:
     from pml.domain.evaluation import Evaluation, MethodResult, ProblemResult
 
 _METHOD_CHARS = 40
-_MARKS = {"best": "*", "as good": "=", "": ""}
-LEGEND = "* best, = not significantly worse than the best (corrected p of 0.05 or more)"
+_MARKS = {"best": "*", "as good": "=", "bound": "o", "": ""}
+LEGEND = (
+    "* best, = not significantly worse than the best (corrected p of 0.05 or more), "
+    "o is told part of the answer"
+)
 
 
 def render_evaluation(report: "Evaluation", *, width: int) -> str:
@@ -23,7 +26,8 @@ def render_evaluation(report: "Evaluation", *, width: int) -> str:
     if notes:
         parts.append("\n".join(notes))
     took = f"{len(report.problems)} tables in {duration(report.seconds * 1_000)}"
-    parts.append(f"{LEGEND}\n{took}" + ("; interrupted" if report.interrupted else ""))
+    took += "; interrupted" if report.interrupted else ""
+    parts.append("\n".join([*wrapped(LEGEND, "", "", width), took]))
     return "\n\n".join(parts)
 
 

@@ -52,6 +52,9 @@ class MethodResult(Record, frozen=True, kw_only=True):
     """Whether no other method has a better headline metric."""
     as_good: bool = False
     """Best, or not significantly worse than the best: corrected p-value of 0.05 or more."""
+    bound: bool = False
+    """Its name says that it is told part of the answer: what it reaches is a bound, and it is
+    compared with nothing."""
     error: str | None = None
     """Why the method gave no answers that could be measured."""
 

@@ -37,7 +37,9 @@ def against(found: Against | None) -> str:
 
 
 def mark(result: MethodResult) -> str:
-    """``best``, ``as good``, or nothing."""
+    """``best``, ``as good``, ``bound``, or nothing."""
+    if result.bound:
+        return "bound"
     return "best" if result.best else "as good" if result.as_good else ""
 
 

@@ -50,9 +50,10 @@ def draw_forest(axes: Axes, problem: ProblemResult) -> None:
         if metric is None or metric.value is None:
             continue
         colour = BLUE if each.best else SKY if each.as_good else GREY
+        style = ":" if each.bound else "-"
         low = metric.value if metric.low is None else metric.low
         high = metric.value if metric.high is None else metric.high
-        axes.plot([low, high], [len(names)] * 2, color=colour, solid_capstyle="butt")
+        axes.plot([low, high], [len(names)] * 2, color=colour, linestyle=style)
         axes.plot([metric.value], [len(names)], "o", color=colour, markersize=5)
         names.append(_shortened(each.method))
     axes.set_yticks(range(len(names)), names)

@@ -20,6 +20,8 @@ from pml.evaluation.resampling import Resamples, drawn_values, interval, value
 from pml.evaluation.task import Problem
 
 _ERROR_CHARS = 300
+_TOLD = ("oracle", "gold order")
+"""In the names of methods that are told part of the answer (`pml.evaluation.questions`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,11 @@ class _Answered:
     method: str
     seconds: float
     measured: Measured
+
+    @property
+    def bound(self) -> bool:
+        """Whether it is told part of the answer."""
+        return any(word in self.method for word in _TOLD)
 
 
 class Round:
@@ -110,19 +117,24 @@ def _results(
         return []
     resamples = Resamples(answered[0].measured.groups, rng)
     headlines = [each.measured.metrics[task.headline] for each in answered]
-    compared = compare(headlines, resamples, rng, higher_is_better=task.higher_is_better)
+    free = [at for at, each in enumerate(answered) if not each.bound]
+    among = [answered[at] for at in free]
+    found = compare(
+        [headlines[at] for at in free], resamples, rng, higher_is_better=task.higher_is_better
+    )
+    compared = {at: _against(each, among) for at, each in zip(free, found, strict=True)}
     values = [value(metric, resamples.n_cases) for metric in headlines]
     sign = -1.0 if task.higher_is_better else 1.0
     keys = [math.inf if math.isnan(each) else sign * each for each in values]
-    best = min(keys)
+    best = min((keys[at] for at in free), default=math.inf)
     results = [
         _result(
             each,
             _metrics(each.measured, resamples),
-            _against(comparison, answered),
-            best=key == best and key < math.inf,
+            compared.get(at),
+            best=not each.bound and keys[at] == best < math.inf,
         )
-        for each, comparison, key in zip(answered, compared, keys, strict=True)
+        for at, each in enumerate(answered)
     ]
     order = sorted(range(len(results)), key=lambda at: (keys[at], results[at].method))
     return [results[at] for at in order]
@@ -136,6 +148,7 @@ def _result(
         seconds=round(each.seconds, 3),
         metrics=metrics,
         against=against,
+        bound=each.bound,
         best=best,
         as_good=best or (against is not None and against.p_holm >= ALPHA),
     )

@@ -21,7 +21,7 @@ th, td { text-align: left; padding: .15rem .7rem .15rem 0; white-space: nowrap; 
 th { border-bottom: 1px solid #999; font-weight: 600; }
 td.n, th.n { text-align: right; }
 tr.best td { font-weight: 700; background: #e3eff7; } tr.good td { background: #f1f8fd; }
-tr.failed td { color: #a33; white-space: normal; }
+tr.bound td { font-style: italic; color: #666; } tr.failed td { color: #a33; white-space: normal; }
 .range, .small { color: #666; font-size: 12px; font-weight: 400; }
 .wide { overflow-x: auto; } svg { max-width: 100%; height: auto; margin-top: .5rem; }
 svg text { font-family: system-ui, sans-serif; }
@@ -35,8 +35,10 @@ column. The range is a 95&nbsp;% interval: where the figure would lie on other d
 kind (cluster bootstrap, {draws} draws). <b>Dark rows</b> are best; <b>light rows</b> are not
 significantly worse (paired test on the same cases, p-value corrected by Holm's method over all
 pairs of the table, 0.05 or more). &ldquo;Not significantly worse&rdquo; is not &ldquo;equally
-good&rdquo;: few cases tell little apart. The difference is to the best other method. Times are of
-one run on a machine that may have done other things.</p>
+good&rdquo;: few cases tell little apart. <i>Slanted rows</i> are told part of the answer; they
+say what could be reached, and nothing is compared with them. The difference is to the best other
+method. Times are of one run, on a machine that may have done other things; work that methods
+share counts for the first of them.</p>
 """
 
 
@@ -114,7 +116,7 @@ def _section(anchor: str, problem: ProblemResult) -> str:
 def _methods(problem: ProblemResult) -> str:
     names = [metric.name for each in problem.methods[:1] for metric in each.metrics]
     others = [name for name in names if name != problem.headline]
-    head = ("method", problem.headline, "", "to the best other", *others, "seconds")
+    head = ("method", problem.headline, "95 % interval", "to the best other", *others, "seconds")
     rows = [_row(each, problem.headline, others) for each in problem.methods]
     return _table(head, rows)
 
@@ -135,7 +137,7 @@ def _row(result: MethodResult, name: str, others: Sequence[str]) -> str:
         *(_with_title(values[other]) if other in values else "" for other in others),
         f"{result.seconds:.2f}",
     ]
-    kind = {"best": "best", "as good": "good", "": ""}[mark(result)]
+    kind = {"best": "best", "as good": "good", "bound": "bound", "": ""}[mark(result)]
     return f'<tr class="{kind}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 

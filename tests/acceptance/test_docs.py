@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 CONSOLE = re.compile(r"^ *```console\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 PROGRAM = re.compile(r"^ *```ts\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+LISTING = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+SHOWN = re.compile(r"^```text\n(.*?)^```", re.DOTALL | re.MULTILINE)
 COMMAND_TIMEOUT_S = 60
 TRACES = ("traces", "again")
 
@@ -199,3 +201,21 @@ def test_traces_are_handed_on_as_the_page_says(servers: Path, environment: dict[
         assert "today.md" not in str(pl.read_parquet(path).to_dicts())
     assert "team-a: 0 new traces" in printed["pml import-traces traces/ --name team-a"]
     assert printed["pml import-traces --forget team-a"] == "forgot 1 trace of team-a\n"
+
+
+def test_methods_are_compared_as_the_page_says(tmp_path: Path) -> None:
+    """RW-6: with the page's own method, and its lines of Python."""
+    page = "how-to/evaluate.md"
+    method, lines = LISTING.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    (tmp_path / "shortest.py").write_text(method)
+    env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80"}
+
+    first, _, _, own = run_all(commands_of(page), tmp_path, env).values()
+    shown = run_all([["python", "-c", lines]], tmp_path, env)
+
+    block = next(text for text in SHOWN.findall((ROOT / "docs" / page).read_text("utf-8")))
+    assert block in first
+    assert "shortest description" in own
+    assert (tmp_path / "report" / "report.html").exists()
+    assert list(shown.values()) == ["103 intents\n"]

@@ -127,3 +127,9 @@ def test_a_method_of_another_task_is_left_out_and_none_at_all_is_an_error(tmp_pa
     assert [task.name for task in chosen.tasks] == ["tell"]
     with pytest.raises(RequestError, match="no method is left"):
         registry.only(["guess"], ["owl"])
+
+
+def test_every_method_of_the_package_answers_a_task_that_there_is() -> None:
+    registry = find()
+
+    assert {method.task for method in registry.methods} == {task.name for task in registry.tasks}

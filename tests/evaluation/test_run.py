@@ -51,6 +51,19 @@ def test_every_method_of_a_task_is_asked_and_ranked(tmp_path: Path) -> None:
     assert worse.against.p_holm < 0.001
 
 
+def test_a_method_that_is_told_part_of_the_answer_is_a_bound_and_no_rival(tmp_path: Path) -> None:
+    told = TASK.replace('name = "right"', 'name = "right (oracle)"')
+
+    even = report(tmp_path, task=told).problems[0]
+
+    assert [(each.method, each.bound) for each in even.methods] == [
+        ("right (oracle)", True),
+        ("half", False),
+    ]
+    assert [each.best for each in even.methods] == [False, True]
+    assert [each.against for each in even.methods] == [None, None]
+
+
 def test_methods_that_answer_alike_are_both_best(tmp_path: Path) -> None:
     odd = report(tmp_path).problems[1]
 

@@ -12,6 +12,7 @@ FORMATS = (
     "permissions",
     "explicit-dag",
     "event",
+    "evaluation",
 )
 """Names of the formats of version 1."""
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from pml.domain.dag import ExplicitDag
+from pml.domain.evaluation import Evaluation
 from pml.domain.events import Event
 from pml.domain.formats import FORMATS
 from pml.domain.permissions import PermissionsFile
@@ -29,6 +30,7 @@ RECORDS: dict[str, Any] = {
     "permissions": PermissionsFile,
     "explicit-dag": ExplicitDag,
     "event": Event,
+    "evaluation": Evaluation,
 }
 """What a document of each format decodes into."""
 _TITLES = {
@@ -39,6 +41,7 @@ _TITLES = {
     "permissions": "permissions.yaml",
     "explicit-dag": "A workflow given as tasks instead of code",
     "event": "What happens in a run, as it happens",
+    "evaluation": "Report of pml evaluate",
 }
 
 
