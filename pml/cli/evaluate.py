@@ -117,11 +117,10 @@ def _write(report: "Evaluation", folder: Path) -> None:
     from pml.domain.record import encode
     from pml.evaluation.page import page
 
-    files = {"report.json": encode(report) + b"\n", "report.html": page(report).encode()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
+        (folder / "report.json").write_bytes(encode(report) + b"\n")
+        (folder / "report.html").write_text(page(report), encoding="utf-8")
     except OSError as exc:
         message = f"the report cannot be written: {exc.strerror or exc}"
         raise ConfigError(str(folder), message) from exc
