@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 from jaxtyping import Float32, Int64
@@ -20,6 +20,8 @@ from pml.evaluation.questions import Plan, PlansQuestion, Scores
 from pml.evaluation.retrieval import Neighbours, Texts, nearest, relative, votes
 from pml.evaluation.text import tool_text
 
+MOST_ORDERED = 5
+"""Tools whose orders are all compared; more stay in the order in which they were retrieved."""
 _KNN_WEIGHT = 2 / 3
 """Of past intents, beside BM25's third, where both count."""
 _UNSEEN = 0.01
@@ -136,3 +138,12 @@ def best(scores: Float32[np.ndarray, " tools"], most: int) -> Int64[np.ndarray, 
 def chain(tools: Sequence[str]) -> Plan:
     """Each tool linked to the next."""
     return Plan(nodes=tuple(tools), links=tuple(pairwise(tools)))
+
+
+def likeliest(tools: Sequence[str], transitions: Transitions) -> Sequence[str]:
+    """The order whose steps are the most likely; of equal ones the first of `permutations`."""
+    if len(tools) > MOST_ORDERED:
+        return tools
+    return max(
+        permutations(tools), key=lambda order: sum(map(transitions.log_chance, order, order[1:]))
+    )

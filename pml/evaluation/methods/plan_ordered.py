@@ -1,14 +1,9 @@
 """A plan for an intent: the tools retrieved first, in the order that training makes likely."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
 
-from pml.evaluation.plan_parts import RETRIEVERS, Size, Transitions, best, chain, plan_parts
+from pml.evaluation.plan_parts import RETRIEVERS, Size, best, chain, likeliest, plan_parts
 from pml.evaluation.questions import Plans, PlansQuestion
-
-_MOST_ORDERED = 5
-"""Tools whose orders are all compared; more stay in the order in which they were retrieved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +39,3 @@ METHODS = (
         for size in (Size.TWO, Size.ORACLE)
     ),
 )
-
-
-def likeliest(tools: Sequence[str], transitions: Transitions) -> Sequence[str]:
-    """The order whose steps are the most likely; of equal ones the first of `permutations`."""
-    if len(tools) > _MOST_ORDERED:
-        return tools
-    return max(
-        permutations(tools), key=lambda order: sum(map(transitions.log_chance, order, order[1:]))
-    )

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from pml.evaluation.methods import next_counts, next_intent, plan_ordered, plan_paths
 from pml.evaluation.methods.plan_copy import PlanCopy
-from pml.evaluation.plan_parts import Size, Transitions, best, chain, plan_parts
+from pml.evaluation.plan_parts import Size, Transitions, best, chain, likeliest, plan_parts
 from pml.evaluation.ppm import Ppm
 from pml.evaluation.questions import NextQuestion, Plan, PlansQuestion, Point
 from tests.evaluation.sequences import NAMES, SEQUENCES, flow, tools
@@ -147,14 +147,14 @@ def test_no_order_is_likelier_than_the_likeliest(size: int, chains: list[str]) -
     def chance(order: tuple[str, ...]) -> float:
         return sum(transitions.log_chance(a, b) for a, b in pairwise(order))
 
-    found = tuple(plan_ordered.likeliest("abcde"[:size], transitions))
+    found = tuple(likeliest("abcde"[:size], transitions))
     assert sorted(found) == list("abcde"[:size])
     assert chance(found) == pytest.approx(max(map(chance, permutations("abcde"[:size]))))
 
 
 def test_more_than_five_tools_stay_as_they_were_retrieved() -> None:
     transitions = Transitions([flow("fedcba", None)])
-    assert tuple(plan_ordered.likeliest("abcdef", transitions)) == tuple("abcdef")
+    assert tuple(likeliest("abcdef", transitions)) == tuple("abcdef")
 
 
 GAINS = arrays(np.float64, 5, elements=st.floats(-5, 0)).map(lambda row: -np.sort(-row))
