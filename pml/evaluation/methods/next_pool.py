@@ -3,7 +3,8 @@
 A logarithmic opinion pool (`pml.evaluation.conditional_logit`) of PPM, a Markov chain, the
 tools' texts and the nearest past intents (`pml.evaluation.next_experts`).  How much each counts
 is learned on training alone: past intents are dealt into five parts, and what was called next
-in each part is what predictors that have seen only the other four are weighted by.
+in each part is what predictors that have seen only the other four are weighted by.  All predictors
+that were tried are in it.  It cannot learn what to do with tools that training never calls (sgd).
 """
 
 from collections.abc import Sequence
