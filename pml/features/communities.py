@@ -68,7 +68,8 @@ def community_of(
 ) -> int:
     """Of a tool that is not in the graph, with these ties to those that are; -1 without any.
 
-    The one that raises modularity most, with the rest as it is; of equals the smallest label.
+    The one that raises modularity most, with the rest as it is; of equals the smallest label.  One
+    that it has ties to always does: the gains of those sum to more than 0, all others are below.
     """
     if not ties.any():
         return -1
@@ -76,7 +77,6 @@ def community_of(
     own = np.bincount(labels, ties)
     volumes = np.bincount(labels, degrees)
     gains = own - volumes * ties.sum() / (degrees.sum() + ties.sum())
-    gains[own == 0] = -np.inf
     return int(np.argmax(gains))
 
 
@@ -97,10 +97,10 @@ def _louvain(
     ties: csr_array, start: Int64[np.ndarray, " nodes"], rng: np.random.Generator
 ) -> Int64[np.ndarray, " nodes"]:
     """Moves of nodes and of whole communities in turns, until neither finds anything."""
-    labels = start
+    labels = compact(start)
     while True:
-        labels = compact(_moved(ties, labels, rng))
-        merged = _merged(ties, labels, rng)
+        moved = compact(_moved(ties, labels, rng))
+        merged = _merged(ties, moved, rng)
         if np.array_equal(merged, labels):
             return labels
         labels = merged

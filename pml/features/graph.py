@@ -171,9 +171,8 @@ def _edge_arrays(
     one_way = _array(rows, columns, weights, len(known), len(known))
     back = _array(columns, rows, np.where(both, weights, 0.0), len(known), len(known))
     forth_and_back = _array(columns, rows, weights, len(known), len(known))
-    links = csr_array(one_way + back)
-    links.eliminate_zeros()
-    return links, csr_array(one_way + forth_and_back)
+    # Sums of sparse arrays keep no zeros.
+    return csr_array(one_way + back), csr_array(one_way + forth_and_back)
 
 
 def _incidence(known: Mapping[str, int], inside: Mapping[str, frozenset[str]]) -> csr_array:

@@ -92,14 +92,15 @@ def _inside(place: _Place, same: np.ndarray) -> float:
 
 
 def _rank(structure: Structure, place: _Place) -> float:
-    """One step of hypergraph PageRank into it, and its steps back to itself summed up."""
-    ranks = structure.hypergraph_pagerank
+    """One step of hypergraph PageRank into it; it begins with the mean rank, as in `carried`."""
+    count = len(structure.hypergraph_pagerank)
+    ranks = structure.hypergraph_pagerank * count / (count + 1)
     sizes = np.asarray(structure.graph.incidence.sum(axis=0)).reshape(-1)
     nowhere = float(ranks[sizes == 0].sum())
-    anew = (1 - DAMPING + DAMPING * nowhere) / (len(ranks) + 1)
+    anew = (1 - DAMPING + DAMPING * nowhere) / (count + 1)
     arrive = place.share @ (place.shared @ (ranks / np.maximum(sizes, 1.0)))
     back = float(place.share.mean()) if len(place.share) else 0.0
-    return (anew + DAMPING * float(arrive)) / (1.0 - DAMPING * back)
+    return anew + DAMPING * (float(arrive) + back / (count + 1))
 
 
 def _inflow(graph: FeatureGraph, place: _Place, warmth: Float64[np.ndarray, " nodes"]) -> float:

@@ -88,12 +88,13 @@ def _joined(
 
 
 def _rank(structure: Structure, into: Float64[np.ndarray, " tools"]) -> float:
-    """One step of PageRank into the new tool, from the ranks as they are."""
-    ranks = structure.pagerank
+    """One step of PageRank into the new tool, which begins with the mean rank, as in `carried`."""
+    count = len(structure.pagerank)
+    ranks = structure.pagerank * count / (count + 1)
     out = np.asarray(structure.graph.links.sum(axis=1)).reshape(-1)
     nowhere = float(ranks[(out + into) == 0].sum())
     shares = np.divide(into, out + into, out=np.zeros_like(into), where=into > 0)
-    anew = (1 - DAMPING + DAMPING * nowhere) / (len(ranks) + 1)
+    anew = (1 - DAMPING + DAMPING * nowhere) / (count + 1)
     return anew + DAMPING * float(ranks @ shares)
 
 

@@ -68,11 +68,8 @@ def activity_walk(graph: FeatureGraph) -> Walk:
     on one kind where it lacks the other; a capability steps to its tools.
     """
     ties, up = _stochastic(graph.ties), _stochastic(graph.incidence)
-    has_ties, has_up = (np.diff(part.indptr) > 0 for part in (ties, up))
-    half = np.where(has_ties & has_up, 0.5, 1.0)
-    halves = diags_array(half)
     down = csr_array(graph.incidence.T)
-    return _walk(csr_array(block_array([[halves @ ties, halves @ up], [down, None]])))
+    return _walk(csr_array(block_array([[ties, up], [down, None]])))
 
 
 def _walk(*weights: csr_array) -> Walk:

@@ -51,6 +51,18 @@ def test_communities_are_as_good_as_those_of_networkx(seed: int) -> None:
     assert modularity(graph.ties, found(graph)) >= np.mean(theirs) - 0.02
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_no_single_move_would_raise_modularity_of_a_larger_graph(seed: int) -> None:
+    graph, _ = planted(np.random.default_rng(seed), 1, 60, inside=0.1, between=0)
+    labels = found(graph)
+    reached = modularity(graph.ties, labels)
+    for node in range(60):
+        for label in set(labels.tolist()):
+            moved = labels.copy()
+            moved[node] = label
+            assert modularity(graph.ties, moved) <= reached + 1e-9
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_planted_communities_are_found(seed: int) -> None:
     graph, truth = planted(np.random.default_rng(seed), 4, 25, inside=0.5, between=0.02)
@@ -105,7 +117,7 @@ def test_one_more_edge_moves_no_label(seed: int) -> None:
 def test_a_group_that_is_clearly_better_elsewhere_moves() -> None:
     """Where what grew is far from what there is, the fresh start wins."""
     graph, truth = planted(np.random.default_rng(0), 4, 20, inside=0.5, between=0.02)
-    wrong = np.arange(80) % 4
+    wrong = np.zeros(80, dtype=np.int64)  # no single move leads out of one community
     assert partition(found(graph, previous=wrong)) == partition(np.array(truth))
 
 

@@ -104,6 +104,7 @@ def test_an_unknown_column_is_refused() -> None:
     tools, _ = feature_matrices(
         structure_of(feature_graph(["s:a"]), np.random.default_rng(0)), Activity(), NOW_MS
     )
+    assert tools.column("pagerank").tolist() == [0.5]  # the average
     with pytest.raises(ValueError, match="not in tuple"):
         tools.column("unknown")
 

@@ -28,6 +28,7 @@ from tests.features.graphs import (
     random_records,
 )
 from tests.features.runs import NOW_MS, activity_of, random_runs
+from tests.features.test_clusters import planted as planted_capabilities
 
 SEEDS = st.integers(0, 10**6)
 EXACT_OF_TOOLS = [
@@ -116,7 +117,18 @@ def test_rank_of_a_new_capability_is_near_what_it_will_be(seed: int) -> None:
     )
     _, matrix = feature_matrices(whole, Activity(), NOW_MS)
     value = values_of(row, CAPABILITY_COLUMNS)["hypergraph_pagerank"]
-    assert value == pytest.approx(matrix.column("hypergraph_pagerank")[-1], abs=0.02)
+    assert value == pytest.approx(matrix.column("hypergraph_pagerank")[-1], abs=0.003)
+
+
+def test_a_new_capability_is_wholly_inside_a_cluster_that_nothing_leaves() -> None:
+    sets, truth = planted_capabilities(1, 3, 20)
+    found = structure_of(feature_graph((), capabilities(sets)), np.random.default_rng(0))
+    warmth = node_heat(found, Activity(), NOW_MS)
+    new = Members(id="new", tools=tuple(sorted(sets[0])[:2]))
+    row = new_capability(found, Activity(), NOW_MS, warmth, members=new)
+    assert row.group == found.clusters[truth == 0][0]
+    assert values_of(row, CAPABILITY_COLUMNS)["cluster_inside"] == pytest.approx(1.0)
+    assert values_of(row, CAPABILITY_COLUMNS)["cluster_share"] == pytest.approx(21 / 61)
 
 
 def test_without_edges_a_tool_is_alone_and_its_neighbours_warm_it() -> None:
