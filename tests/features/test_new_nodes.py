@@ -151,6 +151,17 @@ def test_without_edges_a_tool_is_alone_and_its_neighbours_warm_it() -> None:
     assert empty["heat"] == empty["cluster_share"] == empty["cluster_inside"] == 0
 
 
+def test_the_first_nodes_of_all_have_rows() -> None:
+    found = structure_of(feature_graph(()), np.random.default_rng(0))
+    nothing = np.zeros(0)
+    tool = new_tool(found, Activity(), NOW_MS, nothing, tool="s:a")
+    members = Members(id="c", tools=("s:a",))
+    capability = new_capability(found, Activity(), NOW_MS, nothing, members=members)
+    for row in (tool, capability):
+        assert row.group == -1
+        assert np.isfinite(row.values).all()
+
+
 def test_what_is_not_new_is_refused() -> None:
     graph = feature_graph(["s:a"], [Members(id="c")])
     found, activity = structure_of(graph, np.random.default_rng(0)), Activity()
