@@ -1,8 +1,8 @@
 """Which tool an intent asks for: text evidence, and what past intents teach about words.
 
-Text retrieval confuses siblings: "log me in to Delta" has more words in common with the tool
-that shows a flight than with the one that logs in.  Past intents for *other* tools tell what
-such words ask for: a kernel ridge regression maps an intent to the words of the tool that it
+Text retrieval confuses siblings: "sign me in at the library, I want to see my loans" has more
+words in common with the tool that lists loans than with the one that signs in.  Past intents
+for *other* tools tell what such words ask for: a kernel ridge regression maps an intent to the words of the tool that it
 asks for, and what it predicts is compared with every tool, also with those that nobody ever
 asked for.  A conditional logit weighs this against the text evidence and gives chances.
 
@@ -47,7 +47,7 @@ _all_stems = Words(stop_words=frozenset())
 
 
 def _pairs(text: str) -> list[str]:
-    """Stems and pairs of neighbours: "log", "me", "in", "log me", "me in"."""
+    """Stems and pairs of neighbours: "sign", "me", "in", "sign me", "me in"."""
     words = _all_stems(text)
     return words + [f"{one} {next_}" for one, next_ in pairwise(words)]
 

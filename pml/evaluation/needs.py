@@ -1,6 +1,6 @@
 """Which declared dependencies are really fetched: learned from past workflows.
 
-Tools declare more than anybody fetches ("to check the screen's brightness before logging in").
+Tools declare more than anybody fetches ("to see whether there is light before the door opens").
 A past workflow that holds the consumer tells of each of its dependencies whether its provider
 was there.  Counts are smoothed by those of dependencies like it, with the same provider
 and type, and these by a start at 1: without evidence, what is declared is needed.  (Beta-binomial

@@ -23,6 +23,7 @@ from pml.evaluation.methods import (
     tools_bm25,
     tools_bm25_knn,
     tools_knn,
+    tools_likeness,
     tools_lsa,
     tools_pml,
     tools_popularity,
@@ -39,6 +40,7 @@ TOOL_METHODS: Sequence[Method[ToolsQuestion, Any]] = (
     tools_bm25.Bm25(),
     tools_bm25_knn.Bm25AndKnn(),
     tools_knn.Knn(),
+    tools_likeness.ByLikeness(),
     tools_lsa.Lsa(),
     tools_pml.Pml(),
     tools_pml.PmlWithoutRecall(),
@@ -56,7 +58,13 @@ CAPABILITY_METHODS: Sequence[Method[CapabilitiesQuestion, Any]] = (
     capabilities_rrf.Fused(),
     *capabilities_texts.METHODS,
 )
-NEED_PAST = {"knn20 past intents", "bm25+knn", "popularity", "pml without recall"}
+NEED_PAST = {
+    "knn20 past intents",
+    "bm25+knn",
+    "bm25+knn by likeness",
+    "popularity",
+    "pml without recall",
+}
 FIXED_ERROR_RATE = 1e-6
 """Of the tests on recall: how often they would fail if recall made no difference either way."""
 
@@ -113,7 +121,7 @@ def test_search_with_recall_is_better_than_without(
 def test_every_retriever_that_knows_history_beats_those_that_read_only_texts() -> None:
     problem = tool_problem(made())
     found = {one.name: reached(problem, one)["nDCG10"].mean() for one in TOOL_METHODS}
-    past = [found[name] for name in ("knn20 past intents", "bm25+knn", "rrf", "pml")]
+    past = [found[name] for name in ("knn20 past intents", "bm25+knn by likeness", "rrf", "pml")]
     texts = [found[name] for name in ("bm25", "tfidf", "lsa", "pml without recall")]
     assert min(past) > max(texts) > found["random"]
 

@@ -41,7 +41,7 @@ class DrDsp:
             return None
         tools = Tools(question.tools)
         found: dict[int, Closure] = {}
-        for past, cases in _by_known(question):
+        for past, cases in by_known(question):
             intents = [question.intents[case] for case in cases]
             found |= zip(cases, self._answers(question, past, tools, intents), strict=True)
         return [found[case] for case in range(len(question.intents))]
@@ -88,7 +88,7 @@ def by_chance(logits: Logits, ids: Sequence[str], fetching: Fetching) -> Iterato
         yield Closure(ranking=tuple(ids[place] for place in row), chosen=frozenset(paths[first]))
 
 
-def _by_known(
+def by_known(
     question: ClosureQuestion,
 ) -> Iterator[tuple[Sequence[Workflow], list[int]]]:
     """Each past that may be known, with the cases for which it may."""
