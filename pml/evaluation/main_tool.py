@@ -2,9 +2,10 @@
 
 Text retrieval confuses siblings: "sign me in at the library, I want to see my loans" has more
 words in common with the tool that lists loans than with the one that signs in.  Past intents
-for *other* tools tell what such words ask for: a kernel ridge regression maps an intent to the words of the tool that it
-asks for, and what it predicts is compared with every tool, also with those that nobody ever
-asked for.  A conditional logit weighs this against the text evidence and gives chances.
+for *other* tools tell what such words ask for: a kernel ridge regression maps an intent to the
+words of the tool that it asks for, and what it predicts is compared with every tool, also
+with those that nobody ever asked for.  A conditional logit weighs this against the text
+evidence and gives chances.
 
 References: C. Saunders, A. Gammerman, V. Vovk: Ridge Regression Learning Algorithm in Dual
 Variables, ICML 1998; D. McFadden: Conditional Logit Analysis of Qualitative Choice Behavior,
