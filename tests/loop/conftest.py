@@ -12,6 +12,7 @@ from pml.loop.act import Act
 from pml.loop.library import Library
 from pml.loop.means import Entropy
 from pml.loop.places import Places
+from pml.loop.steering import Steering
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
 from pml.store.memory import memory_store
@@ -55,3 +56,9 @@ def act(outside: Outside, pool: SandboxPool, events: list[Event]) -> Act:
         emit=events.append,
         places=Places(Limits()),
     )
+
+
+@pytest.fixture
+def steering(act: Act) -> Steering:
+    """Of runs whose processes all live."""
+    return Steering(engine=act, alive=lambda _: True)

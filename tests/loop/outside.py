@@ -5,11 +5,22 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from pml.domain.permissions import ApprovalMode, Effect, Permission
 from pml.domain.record import JsonText
-from pml.domain.run import Outcome
+from pml.domain.run import Outcome, Returned
 from pml.domain.tools import Tool
-from pml.errors import UpstreamUnavailableError
+from pml.errors import OutcomeUnknownError, UpstreamUnavailableError
 
 Answer = Callable[[str, JsonText], Awaitable[Outcome]]
+
+
+async def echo(_tool: str, arguments: JsonText) -> Outcome:
+    """A tool that returns its arguments."""
+    return Returned(value=arguments)
+
+
+async def lose(_tool: str, _arguments: JsonText) -> Outcome:
+    """A tool whose answer never arrives."""
+    server, message = "fs", "the connection was lost"
+    raise OutcomeUnknownError(server, message, timed_out=False)
 
 
 class Outside:

@@ -35,7 +35,7 @@ from pml.runtime.sandbox.pool import SandboxPool
 from pml.runtime.sandbox.process import Sandbox
 from pml.store.memory import memory_store
 from pml.store.ports import Store
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo
 
 ADA = Principal(name="ada", role=Role.APPROVER)
 
@@ -228,10 +228,6 @@ class _Reached:
         if not self._process.hears():
             raise Died
         return outcome
-
-
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
 
 
 async def late(_tool: str, arguments: JsonText) -> Outcome:

@@ -12,24 +12,14 @@ from pml.domain.permissions import Effect
 from pml.domain.record import JsonText, to_builtins
 from pml.domain.response import ExecuteRequest, ExecuteResponse
 from pml.domain.run import Attempted, Failed, Outcome, Returned, RunState, Undelivered
-from pml.errors import OutcomeUnknownError
 from pml.loop.act import Act
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo, lose
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
-
-
 async def refuse(_tool: str, _arguments: JsonText) -> Outcome:
     return Failed(code="tool_error", message="no such file", data='{"errno": 2}')
-
-
-async def lose(_tool: str, _arguments: JsonText) -> Outcome:
-    server, message = "fs", "the connection was lost"
-    raise OutcomeUnknownError(server, message, timed_out=False)
 
 
 async def hang(_tool: str, _arguments: JsonText) -> Outcome:

@@ -15,7 +15,7 @@ from pml.domain.steering import ApprovalAnswer, ContinueRequest
 from pml.errors import NotAllowedError
 from pml.loop.act import Act
 from pml.loop.steering import Steering
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -30,21 +30,12 @@ UNKNOWN = """
 """
 
 
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
-
-
 @pytest.fixture(autouse=True)
 def files(outside: Outside) -> None:
     outside.offer("fs:read", echo, Effect.READ)
     outside.offer("fs:write", echo)
     outside.offer("fs:delete", echo)
     outside.needs_approval = {"fs:write", "fs:delete"}
-
-
-@pytest.fixture
-def steering(act: Act) -> Steering:
-    return Steering(engine=act, alive=lambda _: True)
 
 
 async def run(steering: Steering, code: str | None, **fields: object) -> ExecuteResponse:

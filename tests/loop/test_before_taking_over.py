@@ -11,16 +11,15 @@ import pytest_asyncio
 
 from pml.domain.approval import Principal, Role
 from pml.domain.permissions import Effect
-from pml.domain.record import JsonText
 from pml.domain.response import ExecuteRequest, ExecuteResponse
-from pml.domain.run import Outcome, Returned, RunState
+from pml.domain.run import RunState
 from pml.domain.steering import AbortRequest, ContinueRequest
 from pml.loop.act import Act
 from pml.loop.keeper import Keeper
 from pml.loop.steering import Steering
 from pml.runtime.plan import Sandbox
 from pml.runtime.sandbox.pool import SandboxPool
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -52,10 +51,6 @@ class Waiting:
     run_id: str
     queue: Queue
     continuing: "asyncio.Task[ExecuteResponse]"
-
-
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
 
 
 @pytest_asyncio.fixture(loop_scope="module")

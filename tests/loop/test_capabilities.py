@@ -8,19 +8,15 @@ from pml.domain.capability import Capability, Lifecycle
 from pml.domain.permissions import Effect
 from pml.domain.record import JsonText
 from pml.domain.response import ExecuteRequest, ExecuteResponse
-from pml.domain.run import Failed, Outcome, Returned
+from pml.domain.run import Failed, Outcome
 from pml.domain.tools import Tool
 from pml.loop.act import Act
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 READ = 'return await mcp.fs.read({ path: "notes.txt" });'
 INTENT = "read my notes"
-
-
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
 
 
 async def refuse(_tool: str, _arguments: JsonText) -> Outcome:

@@ -16,9 +16,7 @@ from pml.domain.discovery import (
 )
 from pml.domain.limits import Limits
 from pml.domain.permissions import Effect
-from pml.domain.record import JsonText
 from pml.domain.response import ExecuteRequest
-from pml.domain.run import Outcome, Returned
 from pml.domain.task_result import TaskResultPage, TaskResultRequest
 from pml.domain.tools import Tool
 from pml.errors import NotFoundError, RequestError
@@ -27,7 +25,7 @@ from pml.loop.discover import Discover
 from pml.loop.library import FRESH_S, Library
 from pml.loop.results import ReadTaskResult
 from pml.store.memory import memory_store
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -43,10 +41,6 @@ READ = Tool(
 )
 MOVE = Tool(server="fs", name="move_file", description="Move a file to another folder")
 MAIL = Tool(server="mail", name="send", description="Send a message")
-
-
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
 
 
 @pytest.fixture

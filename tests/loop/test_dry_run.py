@@ -17,7 +17,7 @@ from pml.domain.steering import ContinueRequest
 from pml.domain.tools import Tool
 from pml.loop.act import Act
 from pml.loop.steering import Steering
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -29,10 +29,6 @@ const put = await mcp.kv.put({ key: "k" });
 return [notes, first, second, put];
 """
 DEFAULT = {"success": True, "mocked": True}
-
-
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
 
 
 @pytest.fixture(autouse=True)

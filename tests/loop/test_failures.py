@@ -20,15 +20,11 @@ from pml.loop.act import Act
 from pml.loop.bookkeeping import Bookkeeping
 from pml.loop.recover import recover
 from pml.store.ports import RunLog, Runs, Store
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SECRET = "hunter22-and-more"
-
-
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
 
 
 async def slip(_tool: str, _arguments: JsonText) -> Outcome:

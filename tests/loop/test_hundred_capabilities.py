@@ -7,12 +7,10 @@ import pytest
 
 from pml.domain.discovery import DiscoverRequest
 from pml.domain.permissions import Effect
-from pml.domain.record import JsonText
 from pml.domain.response import ExecuteRequest
-from pml.domain.run import Outcome, Returned
 from pml.loop.act import Act
 from pml.loop.discover import Discover
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -74,10 +72,6 @@ def procedures() -> list[Procedure]:
             )
         )
     return made
-
-
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
 
 
 async def test_each_of_a_hundred_is_first_by_its_intent_and_among_three_by_a_paraphrase(

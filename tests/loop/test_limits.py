@@ -25,7 +25,7 @@ from pml.loop.act import Act
 from pml.loop.places import Places
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo
 
 NESTED = "let a = []; for (let i = 0; i < 12; i++) a = [a];"
 
@@ -125,10 +125,6 @@ def test_every_limit_has_its_row_or_a_reason_for_none() -> None:
     named = [{row.limit for row in TABLE}, set(ELSEWHERE), set(NO_ERROR)]
     assert set().union(*named) == set(Limits.__struct_fields__)
     assert sum(map(len, named)) == len(Limits.__struct_fields__)
-
-
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
 
 
 async def large(_tool: str, _arguments: JsonText) -> Outcome:

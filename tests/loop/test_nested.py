@@ -10,17 +10,12 @@ from pml.domain.permissions import Effect
 from pml.domain.record import JsonText, to_builtins
 from pml.domain.response import ExecuteRequest, ExecuteResponse
 from pml.domain.run import Failed, Outcome, Returned, RunState
-from pml.errors import OutcomeUnknownError
 from pml.loop.act import Act
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo, lose
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 READ = 'return await mcp.fs.read({ path: "notes.txt" });'
-
-
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
 
 
 @pytest.fixture(autouse=True)
@@ -106,10 +101,6 @@ async def test_its_error_is_catchable_in_the_caller(act: Act, outside: Outside) 
 
 
 async def test_a_write_in_doubt_inside_freezes_the_caller(act: Act, outside: Outside) -> None:
-    async def lose(_tool: str, _arguments: JsonText) -> Outcome:
-        server, message = "fs", "the connection was lost"
-        raise OutcomeUnknownError(server, message, timed_out=False)
-
     inner = await learn(act, 'return await mcp.fs.write({ path: "a" });', "write notes")
     outside.answers["fs:write"] = lose
     answer = await run(

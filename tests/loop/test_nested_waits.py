@@ -18,11 +18,11 @@ from pml.domain.steering import (
     DoubtAction,
     Resolution,
 )
-from pml.errors import OutcomeUnknownError, RequestError
+from pml.errors import RequestError
 from pml.loop.act import Act
 from pml.loop.ids import child_run_id
 from pml.loop.steering import Steering
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo, lose
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -30,24 +30,10 @@ ADA = Principal(name="ada", role=Role.APPROVER)
 WRITE = "return (await mcp.fs.write({ n: args.n ?? 1 })).n;"
 
 
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
-
-
-async def lose(_tool: str, _arguments: JsonText) -> Outcome:
-    server, message = "fs", "the connection was lost"
-    raise OutcomeUnknownError(server, message, timed_out=False)
-
-
 @pytest.fixture(autouse=True)
 def files(outside: Outside) -> None:
     outside.offer("fs:read", echo, Effect.READ)
     outside.offer("fs:write", echo)
-
-
-@pytest.fixture
-def steering(act: Act) -> Steering:
-    return Steering(engine=act, alive=lambda _: True)
 
 
 async def run(act: Act, code: str, intent: str = "test", **more: object) -> ExecuteResponse:

@@ -8,16 +8,12 @@ from pml.domain.record import JsonText
 from pml.domain.response import ExecuteRequest, ExecuteResponse
 from pml.domain.run import Outcome, Returned
 from pml.loop.act import Act
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 READ = 'return await mcp.fs.read({ path: "notes.txt" });'
 ACCEPT = "`pml tools fs:read --accept`"
-
-
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
 
 
 @pytest.fixture(autouse=True)

@@ -19,10 +19,10 @@ from pml.domain.steering import (
     ReplanRequest,
     Resolution,
 )
-from pml.errors import NotAllowedError, NotFoundError, OutcomeUnknownError, RequestError
+from pml.errors import NotAllowedError, NotFoundError, RequestError
 from pml.loop.act import Act
 from pml.loop.steering import Steering
-from tests.loop.outside import Outside
+from tests.loop.outside import Outside, echo, lose
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -36,24 +36,10 @@ THREE_LAYERS = """
 """
 
 
-async def echo(_tool: str, arguments: JsonText) -> Outcome:
-    return Returned(value=arguments)
-
-
-async def lose(_tool: str, _arguments: JsonText) -> Outcome:
-    server, message = "fs", "the connection was lost"
-    raise OutcomeUnknownError(server, message, timed_out=False)
-
-
 @pytest.fixture(autouse=True)
 def files(outside: Outside) -> None:
     outside.offer("fs:read", echo, Effect.READ)
     outside.offer("fs:write", echo)
-
-
-@pytest.fixture
-def steering(act: Act) -> Steering:
-    return Steering(engine=act, alive=lambda _: True)
 
 
 def elsewhere(steering: Steering, owner: str = "there") -> Steering:

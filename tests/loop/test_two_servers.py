@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from pml.domain.record import JsonText
 from pml.domain.response import ExecuteRequest, ExecuteResponse
-from pml.domain.run import Outcome
 from pml.domain.steering import ContinueRequest, DoubtAction, Resolution
-from pml.errors import OutcomeUnknownError
 from pml.runtime.sandbox.pool import SandboxPool
 from pml.store.database import Database
 from pml.store.ledger_key import LedgerKey
 from pml.store.postgres import postgres_store
+from tests.loop.outside import lose
 from tests.loop.processes import ADA, Process, World, a_process, a_world, see_through
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -28,11 +26,6 @@ LAYERS = """
   const c = await mcp.fs.write({ step: 3 });
   return [a.step, b.step, c.step];
 """
-
-
-async def lose(_tool: str, _arguments: JsonText) -> Outcome:
-    server, message = "fs", "the connection was lost"
-    raise OutcomeUnknownError(server, message, timed_out=False)
 
 
 @pytest_asyncio.fixture(loop_scope="module")

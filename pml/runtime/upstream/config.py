@@ -58,6 +58,8 @@ class ServerConfig(Record, frozen=True, kw_only=True):
     connect_timeout_s: float | None = None
     ping_s: float = 30.0
     """How long a connection may be silent before its server is asked for a sign of life."""
+    ping_timeout_s: float = 10.0
+    """An idle server that is silent for so long when asked is dead or stopped."""
     disabled: bool = False
 
     @property

@@ -47,8 +47,6 @@ from pml.runtime.upstream.value import outcome
 
 _MESSAGE_FACTOR = 4
 """A message may hold a result twice (as text and structured), escaped the first time."""
-_PING_TIMEOUT_S = 10.0
-"""An idle server that is silent for so long is dead or stopped."""
 _CLOSE_S = 6.0
 """More than a process may take to stop; a session that lasts longer is cancelled."""
 _RELISTEN_S = 5.0
@@ -324,10 +322,10 @@ class Connection:
             if self._in_flight or self._answers != heard:
                 continue
             try:
-                with anyio.fail_after(_PING_TIMEOUT_S):
+                with anyio.fail_after(self.config.ping_timeout_s):
                     await self._ping(client)
             except TimeoutError:
-                self._lose(f"gave no sign of life for {_PING_TIMEOUT_S:g} s")
+                self._lose(f"gave no sign of life for {self.config.ping_timeout_s:g} s")
             except MCPError as exc:
                 if self._faults.kind(exc.data) is not None:
                     self._lose(exc.message)

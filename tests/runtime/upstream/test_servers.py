@@ -206,13 +206,8 @@ async def test_a_server_restarted_behind_its_address_is_found_again(
     assert servers.status()[0].protocol_version == spoken
 
 
-async def test_a_deaf_server_is_noticed_by_ping_and_replaced(
-    stdio: Stdio, upstreams: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from pml.runtime.upstream import connection  # noqa: PLC0415  # as late as the product does
-
-    monkeypatch.setattr(connection, "_PING_TIMEOUT_S", 0.3)
-    servers = await upstreams(stdio(ping_s=0.2))
+async def test_a_deaf_server_is_noticed_by_ping_and_replaced(stdio: Stdio, upstreams: Open) -> None:
+    servers = await upstreams(stdio(ping_s=0.2, ping_timeout_s=0.3))
     await servers.call("fix", "stop_process", "{}")
     pid = servers.status()[0].pid
     assert pid is not None
