@@ -34,7 +34,7 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def notebook(path: Path) -> NotebookNode:
-    found: NotebookNode = nbformat.read(path, as_version=4)
+    found: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     nbformat.validate(found)
     return found
 
