@@ -1,6 +1,7 @@
 """`pml evaluate`: how good methods are on a data set, and how sure that is (RW-6, LE-8)."""
 
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -108,7 +109,8 @@ def _evaluated(
     )
     teller = EvaluationProgress(in_place=sys.stderr.isatty(), quiet=quiet)
     try:
-        return run(order, processes=processes, on_progress=teller)
+        with redirect_stdout(sys.stderr):  # what a method prints is no result
+            return run(order, processes=processes, on_progress=teller)
     finally:
         teller.close()
 

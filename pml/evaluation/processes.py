@@ -91,6 +91,7 @@ def _serve(pipe: Connection, order: "Order") -> None:
     The heavy imports come after the number of threads is set: each process has one core.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    os.dup2(2, 1)  # what a method prints is no result: stdout is for those
     for name in _THREADS:
         os.environ.setdefault(name, "1")
     from pml.evaluation.work import Worker  # noqa: PLC0415

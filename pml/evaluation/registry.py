@@ -75,18 +75,15 @@ def find(files: Sequence[Path] = ()) -> Registry:
         ConfigError: a user's file cannot be imported, holds nothing, or takes a name that is
             taken.
     """
+    paths = [path.resolve() for path in files]
     tasks: list[AnyTask] = []
     methods: list[AnyMethod] = []
-    modules = [(module, module.__name__) for module in _modules()]
-    for module, source in [*modules, *((_imported(path), str(path)) for path in files)]:
-        found = list(_tasks_of(module)), list(_methods_of(module))
+    packaged = ((module.__name__, _found(module)) for module in _modules())
+    for source, found in (*packaged, *((str(path), _of_file(path)) for path in paths)):
         _check_names(source, tasks + found[0], methods + found[1])
         tasks += found[0]
         methods += found[1]
-        if not any(found) and source != module.__name__:
-            message = "holds no method: expected a class with `name`, `task` and `answers`"
-            raise ConfigError(source, message)
-    _check_tasks(tasks, methods, files)
+    _check_tasks(tasks, methods, paths)
     return Registry(
         tasks=tuple(sorted(tasks, key=lambda task: task.name)),
         methods=tuple(sorted(methods, key=lambda method: (method.task, method.name))),
@@ -99,9 +96,16 @@ def _modules() -> Iterator[ModuleType]:
             yield importlib.import_module(f"{package.__name__}.{found.name}")
 
 
-def _imported(path: Path) -> ModuleType:
-    """The module of a user's file; its code runs, as with any import."""
-    name = "pml_user_" + "_".join(path.resolve().with_suffix("").parts[1:])
+_Found: TypeAlias = tuple[list[AnyTask], list[AnyMethod]]
+
+
+def _found(module: ModuleType) -> _Found:
+    return list(_tasks_of(module)), list(_methods_of(module))
+
+
+def _of_file(path: Path) -> _Found:
+    """What a user's file holds; its code runs, as with any import."""
+    name = "pml_user_" + "_".join(path.with_suffix("").parts[1:])
     if not path.is_file():
         raise ConfigError(str(path), "expected a Python file with a method, and there is none")
     spec = importlib.util.spec_from_file_location(name, path)
@@ -110,12 +114,15 @@ def _imported(path: Path) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)  # dataclasses look there
     try:
         spec.loader.exec_module(module)
+        found = _found(module)
     except Exception as exc:
         del sys.modules[name]
-        raise ConfigError(
-            str(path), f"{type(exc).__name__}: {exc}", line=_line_in(path, exc)
-        ) from exc
-    return module
+        line = _line_in(path, exc)
+        raise ConfigError(str(path), f"{type(exc).__name__}: {exc}", line=line) from exc
+    if not any(found):
+        message = "holds no method: expected a class with `name`, `task` and `answers`"
+        raise ConfigError(str(path), message)
+    return found
 
 
 def _line_in(path: Path, exc: Exception) -> int | None:
@@ -157,6 +164,12 @@ def _check_names(source: str, tasks: list[AnyTask], methods: list[AnyMethod]) ->
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise ConfigError(source, f"there is a {kind} {twice!r} already: give it another name")
+        comma = next((name for name in names if "," in name), None)
+        if comma is not None:
+            message = (
+                f"the {kind} {comma!r} has a comma in its name, at which --{kind}s would cut it"
+            )
+            raise ConfigError(source, message)
 
 
 def _check_tasks(

@@ -56,14 +56,17 @@ def given(workspace: Path) -> list[str]:
 def test_json_is_alone_on_stdout_progress_on_stderr_and_the_report_in_its_folder(
     pml: RunPml, given: list[str], workspace: Path
 ) -> None:
-    done = pml(*given, "--json", "--out", "some/report")
+    printing = TASK.replace("return question\n", "print('chatter')\n        return question\n", 1)
+    written(workspace, task=printing)
+
+    done = pml(*given, "--json", "--out", "some/report", "--quiet")
 
     found = decode(Evaluation, done.stdout)
     folder = workspace / "some" / "report"
     assert done.returncode == ExitCode.OK
     assert [each.label for each in found.problems] == ["even", "odd"]
     assert done.stderr.splitlines() == [
-        "[1/1] set guess: done",
+        *["chatter"] * 2,
         "wrote some/report/report.json and some/report/report.html",
     ]
     assert (folder / "report.json").read_text() == done.stdout

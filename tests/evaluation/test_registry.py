@@ -88,6 +88,13 @@ def test_what_is_in_the_package_stays_there(tmp_path: Path) -> None:
         ("x = 1\ny = x / 0\n", "ZeroDivisionError", 2),
         ("import a_module_that_nobody_has\n", "ModuleNotFoundError", 1),
         (TASK + METHOD + METHOD.replace("Coin", "Penny"), "there is a method 'guess: coin'", None),
+        (TASK + METHOD.replace('"coin"', '"coin, one"'), "has a comma in its name", None),
+        (
+            TASK + METHOD + "\n    def __init__(self):\n        raise OSError('no coin')\n",
+            "no coin",
+            19,
+        ),
+        (TASK + "\nMETHODS = 1\n", "TypeError", None),
         (TASK + METHOD.replace('"guess"', '"gues"'), "did you mean 'guess'", None),
     ],
 )

@@ -101,6 +101,6 @@ def by_known(
 
 METHODS = (
     DrDsp("dr-dsp", learn_needs=False, learn_tool=False),
-    DrDsp("dr-dsp, learned needs", learn_needs=True, learn_tool=False),
-    DrDsp("dr-dsp, learned needs and tool", learn_needs=True, learn_tool=True),
+    DrDsp("dr-dsp with learned needs", learn_needs=True, learn_tool=False),
+    DrDsp("dr-dsp with learned needs and tool", learn_needs=True, learn_tool=True),
 )
