@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from results import Result
 from training import STRATEGIES, UNIFORM
 
-from pml.evaluation.style import BLUE, GREY, ORANGE, VERMILION, label_line, styled
+from pml.evaluation.style import BLUE, GREY, ORANGE, VERMILION, styled
 
 LEVEL = 0.05
 """Of the tests, all together (Holm)."""
@@ -156,11 +156,14 @@ def draw_curves(table: Mapping[Setting, Mapping[str, Result]], path: Path) -> No
     for setting, axes in zip(shown, np.atleast_1d(all_axes), strict=True):
         for name, colour in COLOURS.items():
             curve = table[setting][name].curve
-            axes.plot([int(step) for step in curve], [*curve.values()], color=colour)
-            if setting == shown[-1]:
-                label_line(axes, name, x=int([*curve][-1]), y=[*curve.values()][-1], colour=colour)
+            axes.plot([int(step) for step in curve], [*curve.values()], color=colour, label=name)
         axes.set(title=setting[0], xlabel="updates", xscale="log")
+        axes.set_xticks([20, 100, 500], ["20", "100", "500"])
+        axes.minorticks_off()
         axes.title.set_fontsize(9)
-    np.atleast_1d(all_axes)[0].set_ylabel("log loss, held out")
+    first = np.atleast_1d(all_axes)[0]
+    first.set_ylabel("log loss, held out")
+    handles, names = first.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names))
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

@@ -61,7 +61,9 @@ def recency(_problem: Problem, cases: Cases) -> Float64[np.ndarray, " cases"]:
 
 def rarity(problem: Problem, cases: Cases) -> Float64[np.ndarray, " cases"]:
     """Each class as often as the others: failures as often as successes."""
-    return 1 / np.bincount(cases.labels, minlength=problem.n_classes)[cases.labels]
+    counts = np.bincount(cases.labels, minlength=problem.n_classes)[cases.labels]
+    rare: Float64[np.ndarray, " cases"] = 1 / counts
+    return rare
 
 
 ONCE, NEWEST = "once, no replay", "newest only"
