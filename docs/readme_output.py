@@ -1,9 +1,12 @@
-"""Puts the demo's real output into README.md; a test keeps what is stable of it true.
+"""Puts the real output of commands into README.md; a test keeps what is stable of it true.
 
-Run ``.venv/bin/python docs/readme_output.py`` after a change to the demo or to what it shows.
+Run ``.venv/bin/python docs/readme_output.py`` after a change to the demo, to the evaluation or to
+what they show.
 """
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -16,6 +19,9 @@ SHOWN = ("2. ", "6. ", "7. ", "8. ", "9. ", "Where ")
 """Beginnings of the sections that the README shows; the others are cut."""
 TIMES = re.compile(r"\b[\d.]+ m?s\b|, speed-up [\d.]+")
 BLOCK = re.compile(r"(?<=\$ make demo\n).*?(?=```)", re.DOTALL)
+METHODS = "bm25,tfidf,popularity,knn20 past intents,pml,pml without recall"
+EVALUATE = f'pml evaluate data/errands --tasks tools --methods "{METHODS}"'
+EVALUATION = re.compile(rf"(?<=\$ {re.escape(EVALUATE)}\n).*?(?=```)", re.DOTALL)
 
 
 def demo(data_dir: Path, folder: Path = ROOT) -> str:
@@ -29,6 +35,24 @@ def demo(data_dir: Path, folder: Path = ROOT) -> str:
         command, cwd=folder, text=True, stdout=subprocess.PIPE, check=True
     )
     return done.stdout
+
+
+def evaluation() -> str:
+    """What `EVALUATE` prints into a terminal of usual width, without how long it took.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    done = subprocess.run(  # noqa: S603  # our own command
+        [str(PML), *shlex.split(EVALUATE)[1:]],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "80"},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # progress
+        check=True,
+    )
+    return done.stdout.rstrip().rpartition("\n")[0] + "\n"
 
 
 def excerpt(output: str) -> str:
@@ -57,4 +81,5 @@ if __name__ == "__main__":
         demo(Path(folder) / "warm-up")  # fills caches; nothing is known after it
         fresh = demo(Path(folder) / "data")
     text = re.sub(r" --data-dir \S+", "", excerpt(fresh))
-    readme.write_text(BLOCK.sub(lambda _: text, readme.read_text("utf-8"), count=1), "utf-8")
+    page = BLOCK.sub(lambda _: text, readme.read_text("utf-8"), count=1)
+    readme.write_text(EVALUATION.sub(lambda _: evaluation(), page, count=1), "utf-8")

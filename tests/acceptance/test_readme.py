@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.readme_output import BLOCK, demo, excerpt, stable
+from docs.readme_output import BLOCK, EVALUATION, demo, evaluation, excerpt, stable
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -38,3 +38,10 @@ def test_the_output_that_the_readme_shows_is_what_the_demo_prints(tmp_path: Path
     assert stable(shown[0]) == stable(fresh), "run .venv/bin/python docs/readme_output.py"
     assert "# What happened here" in (tmp_path / "pml-demo" / "report.md").read_text()
     assert max(map(len, stable(fresh))) <= COLUMNS
+
+
+def test_the_evaluation_that_the_readme_shows_is_what_comes_out() -> None:
+    shown = EVALUATION.search(README)
+    assert shown is not None
+
+    assert shown[0] == evaluation(), "run .venv/bin/python docs/readme_output.py"
