@@ -13,7 +13,7 @@ Reference:
     source is enough; their name for it, DR-DSP, is kept, the algorithm is not.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import assert_never
 
@@ -263,6 +263,22 @@ class DRDSP:
         self._known = None
         return changed
 
+    def reweight(self, weights: Mapping[str, float]) -> int:
+        """Give many hyperedges other weights, and repair the tree once for all of them.
+
+        Args:
+            weights: by id of the hyperedge.
+
+        Raises:
+            ValueError: an id is unknown, or a weight is none; then nothing has changed.
+        """
+        edges = [self._graph.edge_number(hyperedge_id) for hyperedge_id in weights]
+        for hyperedge_id, weight in weights.items():
+            check_weight(weight, hyperedge_id)
+        return self._values.reweight(
+            np.array(edges, dtype=np.int32), np.array(list(weights.values()), dtype=np.float64)
+        )
+
     def _changed(self, update: HyperedgeUpdate) -> int:
         match update.action:
             case Action.INSERT:
@@ -284,12 +300,10 @@ class DRDSP:
         return self._values.delete(self._graph.edge_number(hyperedge_id))
 
     def _reweight(self, update: HyperedgeUpdate) -> int:
-        edge = self._graph.edge_number(update.id)
         if update.weight is None:
             msg = f"the update {update.id!r} has no weight"
             raise ValueError(msg)
-        check_weight(update.weight, update.id)
-        return self._values.reweight(edge, update.weight)
+        return self.reweight({update.id: update.weight})
 
     def _given(self, sources: Collection[str]) -> Int32[np.ndarray, " given"]:
         if isinstance(sources, str):

@@ -9,7 +9,8 @@ reach is not looked at.
 Reference:
     Ramalingam, Reps. An incremental algorithm for a generalization of the shortest-path problem.
     Journal of Algorithms 21(2), 1996, section 4 (DynamicSWSF-FP).  They keep a heap of the
-    hyperedges into each node; here a node whose best hyperedge got worse looks at all of them.
+    hyperedges into each node; here a node whose best hyperedge got worse looks at all of them, and
+    a repair that looks too often is given up for a computation from scratch.
 
 Why it ends, each node being taken out at most twice, and why the result is that of a computation
 from scratch, bit for bit: see `DRDSP`.
@@ -18,7 +19,7 @@ from scratch, bit for bit: see `DRDSP`.
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Float64, Int32, Int64
 
 from pml.pathfinding.heap import Heap, pop, put, remove
 from pml.pathfinding.kernel import FAR, kernel, less
@@ -40,17 +41,19 @@ class Tree(NamedTuple):
     edge_cost: Float64[np.ndarray, " edges"]
     edge_depth: Int64[np.ndarray, " edges"]
     heap: Heap
+    looks: Int64[np.ndarray, " one"]
+    """At how many hyperedges it was looked, each time counted, since somebody set it to 0."""
 
 
 @kernel
-def plant(stars: Stars, tree: Tree, source: int) -> None:
-    """Compute all values, where nothing has one yet."""
+def plant(stars: Stars, tree: Tree, source: int) -> int:
+    """Compute all values, where nothing has one yet; tell how many there are."""
     tree.cost[source] = 0.0
     tree.depth[source] = 0
     tree.best_cost[source] = 0.0
     tree.best_depth[source] = 0
     _pass_on(stars, tree, source)
-    repair(stars, tree)
+    return repair(stars, tree, FAR)
 
 
 @kernel
@@ -61,16 +64,28 @@ def touch(stars: Stars, tree: Tree, edge: int) -> None:
 
 
 @kernel
+def touch_all(stars: Stars, tree: Tree, edges: Int32[np.ndarray, " some"]) -> None:
+    """`touch` many; one `repair` then serves all of them."""
+    for edge in edges:
+        touch(stars, tree, edge)
+
+
+@kernel
 def withdraw(stars: Stars, tree: Tree, edge: int) -> None:
     """Have a hyperedge give nothing; then unlink it, then `repair`."""
     _offer(stars, tree, edge, np.inf, FAR)
 
 
 @kernel
-def repair(stars: Stars, tree: Tree) -> int:
-    """Make every node consistent; tell how many values were taken or lost on the way."""
+def repair(stars: Stars, tree: Tree, most: int) -> int:
+    """Make every node consistent; tell how many values were taken or lost on the way.
+
+    Gives up with -1, the tree being of no use then, after more than ``most`` looks.
+    """
     number = 0
     while tree.heap.size[0] > 0:
+        if tree.looks[0] > most:
+            return -1
         node = pop(tree.heap)
         number += 1
         if less(tree.best_cost[node], tree.best_depth[node], tree.cost[node], tree.depth[node]):
@@ -89,6 +104,7 @@ def repair(stars: Stars, tree: Tree) -> int:
 def _pass_on(stars: Stars, tree: Tree, node: int) -> None:
     entry = stars.out_first[node]
     while entry >= 0:
+        tree.looks[0] += 1
         touch(stars, tree, stars.edge[entry])
         entry = stars.out_next[entry]
 
@@ -119,6 +135,7 @@ def _look_again(stars: Stars, tree: Tree, node: int) -> None:
     cost, depth = np.inf, FAR
     edge = stars.in_first[node]
     while edge >= 0:
+        tree.looks[0] += 1
         if less(tree.edge_cost[edge], tree.edge_depth[edge], cost, depth):
             cost, depth = tree.edge_cost[edge], tree.edge_depth[edge]
         edge = stars.in_next[edge]

@@ -6,15 +6,20 @@ The invariant of `Values` is what the rest stands on.
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Int32
+from jaxtyping import Float64, Int32
 
 from pml.pathfinding.arrays import blank, grown
 from pml.pathfinding.hypergraph import Hypergraph
 from pml.pathfinding.kernel import FAR
 from pml.pathfinding.ranked import Found
 from pml.pathfinding.search import Search, search, trace
-from pml.pathfinding.tree import Tree, plant, repair, touch, withdraw
+from pml.pathfinding.tree import Tree, plant, repair, touch, touch_all, withdraw
 
+PATIENCE = 2
+"""Looks at hyperedges, as a multiple of their sources, after which a repair is given up.
+
+A computation from scratch looks at each hyperedge once per source.  So no update costs many times
+that."""
 _TREE = -1
 """The round of the tree's values; those of searches count from 1."""
 
@@ -48,6 +53,7 @@ class Values:
         self._notes: Search = blank(Search, self._sizes)
         self._tree: Tree = blank(Tree, self._sizes)
         self._settle()
+        self._start = start
         plant(graph.stars, self._tree, start)
 
     def cost(self, target: int) -> float | None:
@@ -59,19 +65,32 @@ class Values:
         self._fit()
         self._tree.edge_cost[edge], self._tree.edge_depth[edge] = np.inf, FAR
         touch(self._graph.stars, self._tree, edge)
-        return int(repair(self._graph.stars, self._tree))
+        return self._repair()
 
     def delete(self, edge: int) -> int:
         """Let go of a hyperedge, here and in the graph."""
         withdraw(self._graph.stars, self._tree, edge)
         self._graph.remove(edge)
-        return int(repair(self._graph.stars, self._tree))
+        return self._repair()
 
-    def reweight(self, edge: int, weight: float) -> int:
-        """Give a hyperedge another weight, here and in the graph."""
-        self._graph.stars.weight[edge] = weight
-        touch(self._graph.stars, self._tree, edge)
-        return int(repair(self._graph.stars, self._tree))
+    def reweight(
+        self, edges: Int32[np.ndarray, " some"], weights: Float64[np.ndarray, " some"]
+    ) -> int:
+        """Give hyperedges other weights, here and in the graph."""
+        self._graph.stars.weight[edges] = weights
+        touch_all(self._graph.stars, self._tree, edges)
+        return self._repair()
+
+    def _repair(self) -> int:
+        """Repair the tree, or plant it anew where that is less work: the values are the same."""
+        stars = self._graph.stars
+        changed = int(repair(stars, self._tree, PATIENCE * int(stars.used[0])))
+        if changed < 0:
+            self._tree = blank(Tree, self._sizes)
+            self._settle()
+            changed = int(plant(stars, self._tree, self._start))
+        self._tree.looks[0] = 0
+        return changed
 
     def of_tree(self, target: int) -> Found | None:
         """The shortest path from the start."""

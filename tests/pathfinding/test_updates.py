@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
+from pml.pathfinding import values
 from pml.pathfinding.drdsp import DRDSP
 from pml.pathfinding.records import START, Action, Hyperedge, HyperedgeUpdate
 from tests.oracle.hyperpaths import NODES, awkward_weights, hyperedge, published
@@ -57,12 +58,26 @@ class Updated(RuleBasedStateMachine):
         with pytest.raises(ValueError, match=r"at least 0|no hyperedge"):
             self.graph.apply_update(HyperedgeUpdate.reweight(name, weight))
 
+    @rule(weights=st.dictionaries(ids, awkward_weights, max_size=6))
+    def reweight_many(self, weights: dict[str, float]) -> None:
+        known = {name: weight for name, weight in weights.items() if name in self.edges}
+        if known != weights:
+            with pytest.raises(ValueError, match="no hyperedge"):
+                self.graph.reweight(weights)
+            return
+        self.graph.reweight(weights)
+        for name, weight in weights.items():
+            old = self.edges[name]
+            self.edges[name] = Hyperedge(
+                id=name, sources=old.sources, target=old.target, weight=weight
+            )
+
     @invariant()
     def values_are_those_of_the_published_procedure(self) -> None:
-        values = published(list(self.edges.values()), [START])
+        wanted = published(list(self.edges.values()), [START])
         for node in NODES:
             path = self.graph.find_shortest_hyperpath([START], node)
-            assert (None if path is None else (path.cost, path.depth)) == values.get(node)
+            assert (None if path is None else (path.cost, path.depth)) == wanted.get(node)
 
     @invariant()
     def paths_are_those_of_a_graph_made_anew(self) -> None:
@@ -113,10 +128,10 @@ def test_hundreds_of_updates_of_a_larger_graph_leave_what_a_new_one_holds(seed: 
             )
         graph.apply_update(update)
         if step % 20 == 0:
-            values = published(list(inside.values()), [START])
+            wanted = published(list(inside.values()), [START])
             costs = {node: graph.cost(node) for node in graph.nodes}
             assert {n: c for n, c in costs.items() if c is not None} == {
-                n: c for n, (c, _) in values.items()
+                n: c for n, (c, _) in wanted.items()
             }
     assert len(graph) == len(inside)
 
@@ -146,6 +161,41 @@ def test_an_update_looks_only_at_what_it_changes() -> None:
     assert graph.apply_update(HyperedgeUpdate.delete("99")) == 1
     detour = Hyperedge(id="detour", sources=(START,), target="97", weight=1000)
     assert graph.apply_update(HyperedgeUpdate.insert(detour)) == 0
+
+
+@pytest.mark.parametrize("hub", [False, True])
+def test_what_everything_hangs_from_may_go_and_come_back(hub: bool) -> None:
+    # Into a hub, each of these was the best once those before it are gone: n * n looks, if
+    # nobody gave up.
+    count = 500
+    edges = [Hyperedge(id="root", sources=(START,), target="root", weight=1)]
+    for n in range(count):
+        edges.append(Hyperedge(id=f"in{n}", sources=("root",), target=f"n{n}", weight=n))
+        target = "hub" if hub else f"m{n}"
+        edges.append(Hyperedge(id=f"out{n}", sources=(f"n{n}",), target=target, weight=0))
+    graph = DRDSP.from_hyperedges(edges)
+    before = {node: graph.find_shortest_hyperpath([START], node) for node in graph.nodes}
+    graph.apply_update(HyperedgeUpdate.delete("root"))
+    assert [node for node in graph.nodes if graph.cost(node) is not None] == [START]
+    graph.apply_update(HyperedgeUpdate.insert(edges[0]))
+    assert before == {node: graph.find_shortest_hyperpath([START], node) for node in graph.nodes}
+    assert graph._values._tree.looks[0] == 0
+
+
+def test_a_repair_that_looks_too_often_is_given_up_with_the_same_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = random.Random(0)
+    edges = large(rng, nodes=60, edges=200)
+    patient, impatient = DRDSP.from_hyperedges(edges), DRDSP.from_hyperedges(edges)
+    for edge in rng.sample(edges, 80):
+        patient.apply_update(HyperedgeUpdate.delete(edge.id))
+        with monkeypatch.context() as patched:
+            patched.setattr(values, "PATIENCE", 0)
+            impatient.apply_update(HyperedgeUpdate.delete(edge.id))
+        for node in patient.nodes:
+            found = patient.find_shortest_hyperpath([START], node)
+            assert found == impatient.find_shortest_hyperpath([START], node)
 
 
 def test_new_nodes_come_with_their_hyperedges() -> None:
