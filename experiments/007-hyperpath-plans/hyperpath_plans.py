@@ -1,6 +1,6 @@
 """Plans by hyperpath against plans by shortest path, retrieval fixed: each with its interval.
 
-Run:  .venv/bin/python experiments/007-hyperpath-plans/compare.py --data FOLDER [SET ...]
+Run:  .venv/bin/python experiments/007-hyperpath-plans/hyperpath_plans.py --data FOLDER [SET ...]
 """
 
 import argparse
