@@ -64,6 +64,26 @@ def test_a_method_that_is_told_part_of_the_answer_is_a_bound_and_no_rival(tmp_pa
     assert [each.against for each in even.methods] == [None, None]
 
 
+def test_methods_compute_in_one_thread_whatever_the_machine_has(tmp_path: Path) -> None:
+    """Sums in another order are other sums: LSA's figures moved by three thousandths."""
+    counting = """
+import numpy as np
+from threadpoolctl import threadpool_info
+
+class Counts:
+    name = "counts"
+    task = "guess"
+
+    def answers(self, question):
+        np.ones((2, 2)) @ np.ones((2, 2))
+        raise RuntimeError(str({pool["num_threads"] for pool in threadpool_info()}))
+"""
+
+    even = report(tmp_path, counting=counting).problems[0]
+
+    assert "RuntimeError: {1} " in str(even.methods[-1].error)
+
+
 def test_methods_that_answer_alike_are_both_best(tmp_path: Path) -> None:
     odd = report(tmp_path).problems[1]
 
