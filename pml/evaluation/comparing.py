@@ -120,7 +120,8 @@ def _p_values(
         if (a, b) not in found:
             both = (metrics[a], metrics[b])
             of_all = [value(metric, resamples.n_cases) for metric in both]
-            found[a, b] = bootstrap_p(of_all[0] - of_all[1], drawn[:, a] - drawn[:, b])
+            difference, draws = of_all[0] - of_all[1], drawn[:, a] - drawn[:, b]
+            found[a, b] = bootstrap_p(difference, draws, n_groups=resamples.n_groups)
     return [found[pair] for pair in pairs]
 
 
@@ -159,10 +160,19 @@ def _signs(heads: Bool[np.ndarray, "rows groups"]) -> Float64[np.ndarray, "rows 
     return signs
 
 
-def bootstrap_p(difference: float, drawn: Float64[np.ndarray, " draws"]) -> float:
-    """Two-sided p-value of a difference, from draws of it."""
+def bootstrap_p(difference: float, drawn: Float64[np.ndarray, " draws"], *, n_groups: int) -> float:
+    """Two-sided p-value of a difference, from draws of it.
+
+    1 where too many draws have no value: what is left of a single failed call in three runs
+    tells nothing.  Never less than the smallest that signs of so few groups could give, as the
+    normal distribution promises far more than a few groups hold.
+    """
+    if interval(drawn) is None:
+        return 1.0
     known = drawn[~np.isnan(drawn)]
     error = float(known.std(ddof=1)) if len(known) > 1 else 0.0
     if error <= _ROUNDING * abs(difference) or error == 0.0:
-        return 1.0 if difference == 0 else 1 / (1 + len(known))
-    return math.erfc(abs(difference) / error / math.sqrt(2))
+        p = 1.0 if difference == 0 else 1 / (1 + len(known))
+    else:
+        p = math.erfc(abs(difference) / error / math.sqrt(2))
+    return max(p, 2.0 ** (1 - n_groups))

@@ -2,7 +2,7 @@
 
 A metric is either a mean over cases (recall, F1 of a plan) or a statistic of all cases
 together (AUC, the F1 of a set of pairs).  Both can be computed of any resample of the cases,
-which is all that intervals and tests need (`pml.evaluation.statistics`).
+which is all that intervals and tests need (`pml.evaluation.resampling`, `comparing`).
 """
 
 from collections.abc import Callable, Mapping

@@ -60,7 +60,7 @@ class Round:
                 return
             measured = self._problem.judge(answers)
             self._check(measured)
-        except Exception as exc:  # noqa: BLE001  # whatever a method raises, the others go on
+        except (Exception, SystemExit) as exc:  # noqa: BLE001  # whatever a method raises, the others go on
             seconds = round(time.perf_counter() - started, 3)
             self._failed.append(MethodResult(method=method.name, seconds=seconds, error=why(exc)))
         else:

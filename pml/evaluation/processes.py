@@ -32,6 +32,8 @@ class _Hand:
     process: BaseProcess
     pipe: Connection
     piece: "Piece"
+    doing: str = "loading"
+    """The method that it asks, as last heard."""
 
 
 def in_processes(
@@ -54,11 +56,12 @@ def _heard(
     order: "Order", hand: _Hand, waiting: deque["Piece"], hands: list[_Hand]
 ) -> Iterator["Happening"]:
     """What a process says next; it goes on with the next piece, or home."""
-    from pml.evaluation.work import Finished  # noqa: PLC0415  # see `_serve`
+    from pml.evaluation.work import Finished, Started  # noqa: PLC0415  # see `_serve`
 
     try:
         happening = hand.pipe.recv()
     except (EOFError, ConnectionError):
+        hand.process.join(_STOP_S)  # it closed its pipe; how it ended is known a moment later
         _stop(hand)
         hands.remove(hand)
         yield _died(order, hand)
@@ -67,7 +70,10 @@ def _heard(
             hands.append(_hired(order, waiting.popleft()))
         return
     yield happening
+    if isinstance(happening, Started):
+        hand.doing = happening.method
     if isinstance(happening, Finished):
+        hand.doing = "loading"
         if waiting:
             hand.piece = waiting.popleft()
             hand.pipe.send(hand.piece)
@@ -121,4 +127,7 @@ def _died(order: "Order", hand: _Hand) -> "ProblemResult":
     task = next(each for each in order.registry().tasks if each.name == hand.piece.task)
     code = hand.process.exitcode
     how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-    return failed(hand.piece, task, f"its process ended before it was done ({how}): out of memory?")
+    # The system kills what takes too much memory, by a signal that no process can handle.
+    perhaps = ": out of memory?" if code == -signal.SIGKILL else ""
+    message = f"its process ended at {hand.doing!r} before it was done ({how}){perhaps}"
+    return failed(hand.piece, task, message)

@@ -148,8 +148,8 @@ class ProvidesQuestion:
 class OutcomesQuestion:
     """How likely does each call fail?  Answered by a chance per call.
 
-    ``ok`` and ``result`` of a call that is asked about are hidden, as are those of later ones in
-    its episode; earlier calls of its episode are in ``before``.
+    ``ok`` and ``result`` of a call that is asked about are hidden; earlier calls of its episode are
+    in its ``before``.  Those of other calls are not for it: a later one's tells how it ended.
     """
 
     tools: tuple[Tool, ...]

@@ -1,8 +1,12 @@
 """What can be asked of a method, apart from what the right answer is.
 
 A task turns a data set into problems.  A problem has a question, which is all that a method
-sees, and a judge, which knows the right answers.  So no method can look at them.  A method
-answers questions of one type; a task's judge measures answers of one type.
+sees, and a judge, which knows the right answers.  A method answers questions of one type; a
+task's judge measures answers of one type.
+
+All cases of a problem come in one question, and some of them tell what is right in others (a
+longer prefix, a later call's history, another fold's workflows).  A method has to answer each
+case as if it were alone; `tests/evaluation/test_cases_alone.py` holds ours to that.
 """
 
 from collections.abc import Callable, Sequence

@@ -76,6 +76,23 @@ class Short:
 
     def answers(self, question):
         return question[:3]
+
+
+class Leaves:
+    name = "leaves"
+    task = "guess"
+
+    def answers(self, question):
+        raise SystemExit(4)
+"""
+PRINTING = """
+class Prints:
+    name = "prints"
+    task = "guess"
+
+    def answers(self, question):
+        print("a method's own words")
+        return question
 """
 DYING = """
 import os
@@ -88,6 +105,17 @@ class Dies:
 
     def answers(self, question):
         os.kill(os.getpid(), signal.SIGKILL)
+"""
+ENDING = """
+import os
+
+
+class Ends:
+    name = "ends"
+    task = "guess"
+
+    def answers(self, question):
+        os._exit(3)
 """
 NO_PROBLEM = """
 class Broken:

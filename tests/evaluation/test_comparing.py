@@ -63,7 +63,20 @@ def test_of_many_groups_p_is_scipys() -> None:
 
 def test_methods_that_answer_alike_do_not_differ() -> None:
     assert sign_flip_p(np.zeros((40, 1)), np.random.default_rng(0)).tolist() == [1.0]
-    assert bootstrap_p(0.0, np.zeros(100)) == 1.0
+    assert bootstrap_p(0.0, np.zeros(100), n_groups=9) == 1.0
+
+
+def test_draws_that_mostly_have_no_value_tell_nothing() -> None:
+    drawn = np.where(np.arange(1_000) % 3 == 0, NAN, 0.4 + 0.01 * (np.arange(1_000) % 2))
+
+    assert bootstrap_p(0.4, drawn, n_groups=50) == 1.0
+
+
+def test_few_groups_never_give_a_smaller_p_than_their_signs_could() -> None:
+    drawn = np.random.default_rng(0).normal(0.4, 0.01, 1_000)
+
+    assert bootstrap_p(0.4, drawn, n_groups=4) == 0.125
+    assert bootstrap_p(0.4, drawn, n_groups=40) < 1e-9
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))

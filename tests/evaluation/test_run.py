@@ -11,7 +11,7 @@ from pml.errors import DatasetError, RequestError
 from pml.evaluation.run import Progress, evaluate
 from pml.evaluation.work import Order
 from tests.evaluation.folders import write
-from tests.evaluation.guessing import DYING, FAILING, NO_PROBLEM, TASK, written
+from tests.evaluation.guessing import DYING, ENDING, FAILING, NO_PROBLEM, PRINTING, TASK, written
 
 
 def report(
@@ -117,6 +117,7 @@ def test_a_method_that_fails_has_a_row_that_says_why(tmp_path: Path) -> None:
     errors = {each.method: each.error for each in found.problems[0].methods}
     assert errors["raises"] == "RuntimeError: no <idea> (failing.py:7)"
     assert errors["short"] == "ValueError: expected 100 answers (task.py:24)"
+    assert errors["leaves"] == "SystemExit: 4 (failing.py:23)"
     assert errors["right"] is None
     assert found.failed
     assert not report(tmp_path / "whole").failed
@@ -133,8 +134,26 @@ def test_a_process_that_is_killed_costs_its_piece_only(tmp_path: Path) -> None:
     found = report(tmp_path, "one", "two", processes=2, dying=DYING)
 
     assert [each.error for each in found.problems] == [
-        "its process ended before it was done (killed by signal 9): out of memory?"
+        "its process ended at 'dies' before it was done (killed by signal 9): out of memory?"
     ] * 2
+
+
+def test_a_process_that_ends_itself_is_named_with_its_exit_code(tmp_path: Path) -> None:
+    found = report(tmp_path, "one", "two", processes=2, ending=ENDING)
+
+    assert [each.error for each in found.problems] == [
+        "its process ended at 'ends' before it was done (exit code 3)"
+    ] * 2
+
+
+def test_what_a_method_prints_in_a_process_does_not_mix_with_the_report(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = report(tmp_path, "one", "two", processes=2, printing=PRINTING)
+
+    out, err = capfd.readouterr()
+    assert not found.failed
+    assert (out, err.count("a method's own words")) == ("", 4)
 
 
 def test_a_set_without_what_a_task_needs_is_left_out(tmp_path: Path) -> None:
