@@ -17,7 +17,6 @@ only, so signs and rotations of eigenvectors, which solvers choose freely, chang
 
 import numpy as np
 from jaxtyping import Float64, Int64
-from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
@@ -116,7 +115,8 @@ def spectrum(
     count = affinity.shape[1]
     if count <= max(DENSE, most):
         gram = np.asarray((affinity.T @ affinity).toarray())
-        values, vectors = eigh(gram, subset_by_index=[count - most, count - 1])
+        # All of them: asked for a few, LAPACK leaves some out where eigenvalues are equal.
+        values, vectors = np.linalg.eigh(gram)
     else:
         operator = LinearOperator(
             (count, count), matvec=lambda x: affinity.T @ (affinity @ x), dtype=np.float64
@@ -124,7 +124,7 @@ def spectrum(
         # A start that no eigenvector is orthogonal to by symmetry, and the same each time.
         start = np.cos(np.arange(count, dtype=np.float64))
         values, vectors = eigsh(operator, k=most, which="LA", v0=start)
-    order = np.argsort(-values, kind="stable")
+    order = np.argsort(-values, kind="stable")[:most]
     return values[order], vectors[:, order]
 
 

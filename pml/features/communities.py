@@ -82,7 +82,9 @@ def community_of(
 
 def _shares(ties: csr_array) -> csr_array:
     """Weights as shares of all weight, which changes no modularity."""
-    return ties / ties.data.sum() if ties.nnz else ties
+    # Dividing the array by a number would multiply with its inverse, which may be infinite.
+    shares = ties.data / ties.data.sum()
+    return csr_array((shares, ties.indices, ties.indptr), shape=ties.shape)
 
 
 def _filled(previous: Int64[np.ndarray, " nodes"]) -> Int64[np.ndarray, " nodes"]:

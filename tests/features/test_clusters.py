@@ -115,3 +115,13 @@ def test_nothing_has_no_clusters() -> None:
     assert spectral_clusters(feature_graph(["s:a"])).tolist() == []
     values, vectors = spectrum(csr_array(np.ones((1, 1))), 1)
     assert (values.tolist(), np.abs(vectors).tolist()) == ([1.0], [[1.0]])
+
+
+@pytest.mark.parametrize("count", [67, 124, DENSE, DENSE + 1])
+def test_eigenvalues_that_are_all_equal_but_one_are_all_found(count: int) -> None:
+    """Each capability has a tool of its own and one that all have: 1 once, else a half."""
+    graph = graph_with([frozenset(("s:all", f"s:t{number}")) for number in range(count)])
+    values, vectors = spectrum(normalised_incidence(graph), 9)
+    assert values == pytest.approx([1.0, *[0.5] * 8])
+    assert vectors.T @ vectors == pytest.approx(np.eye(9), abs=1e-9)
+    assert not spectral_clusters(graph).any()

@@ -143,3 +143,11 @@ def test_without_ties_everything_is_alone() -> None:
     assert found(feature_graph(())).tolist() == []
     assert modularity(feature_graph(["s:a"]).ties, np.zeros(1, dtype=np.int64)) == 0
     assert community_of(feature_graph(["s:a"]), np.zeros(1, dtype=np.int64), np.zeros(1)) == -1
+
+
+def test_the_least_weights_that_there_are_make_communities_too() -> None:
+    """The inverse of their sum is infinite."""
+    pairs = [("s:a", "s:b"), ("s:c", "s:d")]
+    graph = feature_graph((), (), [edge(*pair, weight=5e-324) for pair in pairs])
+    assert partition(found(graph)) == {frozenset((0, 1)), frozenset((2, 3))}
+    assert modularity(graph.ties, found(graph)) == pytest.approx(0.5)
