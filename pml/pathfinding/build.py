@@ -17,9 +17,11 @@ comes from ``start``.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeAlias
+
+import msgspec
 
 from pml.domain.capability import NewCapability
 from pml.domain.provides import ProvidesEdge
@@ -74,8 +76,15 @@ def hyperedges_of(
 
 
 def hyperedge_id(kind: HyperedgeKind, sources: Sequence[str], target: str) -> str:
-    """Says what the hyperedge is, so that it is the same in every graph."""
-    return f"{kind.value}:{'+'.join(sources)}>{target}"
+    """Says what the hyperedge is, so that it is the same in every graph.
+
+    Signs that stand between names are percent-encoded in them, so that no two get the same id.
+    """
+    return f"{kind.value}:{'+'.join(map(_escaped, sources))}>{_escaped(target)}"
+
+
+def _escaped(name: str) -> str:
+    return name.replace("%", "%25").replace("+", "%2B").replace(">", "%3E")
 
 
 def _calls(
@@ -86,8 +95,9 @@ def _calls(
     can_give: CanGive,
 ) -> Iterator[Hyperedge]:
     """The ways to call a tool."""
-    required = [name for name in tool.input_schema.get("required", ()) if isinstance(name, str)]
-    lacking = [name for name in required if not can_give(tool, name)]
+    required = tool.input_schema.get("required")
+    names = required if isinstance(required, list | tuple) else ()  # drafts before 4 have a boolean
+    lacking = [name for name in names if isinstance(name, str) and not can_give(tool, name)]
     if not lacking:
         kind = HyperedgeKind.DEPENDENCY if needs else HyperedgeKind.START
         yield _hyperedge(kind, needs or (START,), tool.id, cost.of_call(tool, ()))
@@ -97,8 +107,14 @@ def _calls(
         sources = tuple(sorted({edge.provider for edge in cover}.union(needs)))
         if sources not in seen:
             seen.add(sources)
-            weight = cost.of_call(tool, cover)
+            weight = cost.of_call(tool, [_narrowed(edge, lacking) for edge in cover])
             yield _hyperedge(HyperedgeKind.PROVIDES, sources, tool.id, weight)
+
+
+def _narrowed(edge: ProvidesEdge, lacking: Collection[str]) -> ProvidesEdge:
+    """Without the inputs that need not flow: a provider is no dearer for having them too."""
+    kept = tuple(mapping for mapping in edge.field_mapping if mapping.to_field in lacking)
+    return msgspec.structs.replace(edge, field_mapping=kept)
 
 
 def _compositions(capabilities: Sequence[NewCapability], cost: Cost) -> Iterator[Hyperedge]:

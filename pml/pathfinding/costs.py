@@ -22,7 +22,10 @@ class Cost(Protocol):
     """Weights of hyperedges, finite and not negative, in a unit of its own."""
 
     def of_call(self, tool: Tool, flows: Sequence[ProvidesEdge]) -> float:
-        """Of calling a tool with what flows into it; no flows where the caller gives all."""
+        """Of calling a tool with what flows into it; no flows where the caller gives all.
+
+        Flows map the required inputs that the caller cannot give, and no others.
+        """
 
     def of_capability(self, capability: NewCapability) -> float:
         """Of having a capability when all its members are reached."""
@@ -32,7 +35,7 @@ class Cost(Protocol):
 class LogCost:
     """Nats: ``-log(reliability) - sum(log(coverage)) + duration_s * nats_per_s``.
 
-    Coverage is, for each field that a provider fills, the score of the mapping.  Scores are no
+    Coverage is, for each field that flows in, the score of its best mapping.  Scores are no
     calibrated probabilities; they order providers.
     """
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pml.domain.capability import NewCapability
@@ -241,3 +241,51 @@ def test_covers_are_all_minimal_ones_and_the_surest_comes_first(
 def test_many_providers_are_not_all_combined() -> None:
     providers = [flow(f"p{n}", "c", **{f"f{n % 6}": 0.9}) for n in range(120)]
     assert len(minimal_covers({f"f{n}" for n in range(6)}, providers)) == COVERS
+
+
+@given(
+    st.integers(3, 20),
+    st.lists(st.lists(st.floats(0.2, 1), min_size=20, max_size=20), min_size=2, max_size=30),
+)
+@settings(max_examples=25)
+def test_what_one_provider_gives_alone_is_covered_however_many_others_do(
+    inputs: int, offered: list[list[float]]
+) -> None:
+    """Nearly all assignments mix providers: the search ends before one comes that does not."""
+    providers = [
+        flow(f"p{n}", "c", **{f"f{i}": score for i, score in enumerate(given[:inputs])})
+        for n, given in enumerate(offered)
+    ]
+    found = minimal_covers([f"f{i}" for i in range(inputs)], providers)
+    assert found
+    assert all(len(cover) == 1 for cover in found)
+
+
+def test_an_input_that_need_not_flow_makes_a_provider_no_dearer() -> None:
+    flows = [flow("a", "c", x=0.9), flow("b", "c", x=0.9, optional=0.4)]
+    tools = [tool("a"), tool("b"), tool("c", "x")]
+    graph = DRDSP.build_from_capabilities([], tools, provides=flows)
+    first, second = (e.weight for e in graph.hyperedges() if e.kind is HyperedgeKind.PROVIDES)
+    assert first == second
+
+
+def test_names_with_the_signs_of_hyperedge_ids_stay_apart() -> None:
+    tools = [
+        tool("a+s:b"),
+        tool("a"),
+        tool("b"),
+        tool("c", "x", "y"),
+        tool("b>s:c"),
+        tool("a%2Bs:b"),
+    ]
+    flows = [flow("a+s:b", "c", x=0.9, y=0.9), flow("a", "c", x=0.9), flow("b", "c", y=0.9)]
+    flows.append(flow("a%2Bs:b", "c", x=0.9, y=0.9))
+    graph = DRDSP.build_from_capabilities([], tools, provides=flows)
+    into = {edge.sources for edge in graph.hyperedges() if edge.target == "s:c"}
+    assert into == {("s:a+s:b",), ("s:a", "s:b"), ("s:a%2Bs:b",)}
+
+
+@pytest.mark.parametrize("required", [None, True, "path", {"a": 1}, [1, None]])
+def test_a_schema_whose_required_is_no_list_of_names_requires_nothing(required: object) -> None:
+    odd = Tool(server="s", name="odd", input_schema={"type": "object", "required": required})
+    assert DRDSP.build_from_capabilities([], [odd]).cost("s:odd") is not None
