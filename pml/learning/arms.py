@@ -1,14 +1,16 @@
 """What is known of a tool's reliability: discounted counts, and a prior from its neighbours.
 
 An observation counts 2^(-own / half_life - others / idle_half_life), where `own` counts the
-observations of the same arm since and `others` those of all arms since.  So of a tool
+observations of the same tool since and `others` those of all since.  So of a tool
 that changed half is relearned after `half_life` calls of it, and one that nobody has called for
 long slowly becomes unknown again.  Discounting happens when outcomes arrive; there is no clock.
 
 The prior of a tool is a Beta around the mean of its server, that of a server one around the
 mean of all, that of all one around the reference reliability.  A tool tells of its server what
 one draw tells of a distribution, however often it is called: n calls weigh m n / (m + n) there
-(m the prior's strength), so that one busy tool does not speak for all others.
+(m the prior's strength), so that one busy tool does not speak for all others.  What a tool told
+when it was called last is replaced when it is called again, and fades with the idle half-life
+only: calls of a busy tool make a server forget nothing of the others.
 
 References: A. Garivier, E. Moulines, "On Upper-Confidence Bound Policies for Switching Bandit
 Problems", ALT 2011, section 2 (discounted counts; theirs is the idle half-life, the own one is
@@ -27,7 +29,7 @@ class ArmConfig:
     """How arms learn and forget."""
 
     half_life: float = 200.0
-    """Observations of an arm after which an older one of it counts half."""
+    """Observations of a tool after which an older one of it counts half."""
     idle_half_life: float = 10_000.0
     """Observations of all arms after which an observation counts half; infinite: never."""
     prior_strength: float = 4.0
@@ -40,7 +42,12 @@ class ArmConfig:
     def __post_init__(self) -> None:
         """Check the ranges."""
         positive = (self.half_life, self.idle_half_life, self.prior_strength)
-        if not all(value > 0 for value in positive) or math.isinf(self.prior_strength):
+        rates = [rate_of(value) for value in positive[:2] if value > 0]
+        if (
+            not all(value > 0 for value in positive)
+            or math.isinf(self.prior_strength)
+            or math.inf in rates
+        ):
             msg = f"half-lives and strength of the prior must be positive, found {positive}"
             raise ValueError(msg)
         if not 0 < self.prior_mean < 1:

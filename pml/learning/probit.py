@@ -105,5 +105,5 @@ def normal_cdf(x: float) -> float:
 def _density_over_chance(x: float) -> float:
     """The normal density at ``x`` over Phi(``x``); far below 0 both vanish (DLMF 7.12.1)."""
     if x < -_FAR:
-        return -x - 1 / x + 2 / x**3
+        return -x - 1 / x + 2 / (x * x * x)  # a power would raise where this is infinite
     return math.exp(-x * x / 2) / _ROOT_2PI / normal_cdf(x)

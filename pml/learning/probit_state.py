@@ -9,6 +9,8 @@ from pml.learning.saved import sealed, unsealed
 
 FORM = "probit model"
 VERSION = 1
+_FARTHEST = 1e100
+"""No mean is farther from 0, and no sum of means overflows."""
 
 
 class ProbitState(Record, frozen=True, kw_only=True):
@@ -44,7 +46,7 @@ def import_state(text: bytes) -> ProbitModel:
     except ValueError as exc:
         raise SavedStateError(FORM, str(exc)) from exc
     for name, (mean, variance) in state.weights.items():
-        if not (math.isfinite(mean) and 0 < variance <= config.prior_variance):
+        if not (abs(mean) <= _FARTHEST and 0 < variance <= config.prior_variance):
             message = f"mean {mean} and variance {variance} of {name!r} cannot be"
             raise SavedStateError(FORM, message)
     model = ProbitModel(config)

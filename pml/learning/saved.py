@@ -45,5 +45,5 @@ def unsealed(text: bytes, kind: type[StateT], *, form: str, version: int) -> Sta
         if hashlib.sha256(file.state).hexdigest() != file.sha256:
             raise SavedStateError(form, "the checksum differs: the file was cut or changed")
         return msgspec.json.decode(file.state, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
         raise SavedStateError(form, str(exc)) from exc

@@ -57,22 +57,29 @@ class ThompsonSampler:
         """
         if verdict is _UNINFORMATIVE:
             return
-        arm: Arm | None = self.tools.get(tool) or self.tool_arm(tool)
+        arm: Arm = self.tools.get(tool) or self.tool_arm(tool)
         now = self.total = self.total + 1
-        idle_rate, keep, strength = self._idle_rate, self._keep, self._strength
-        success, weight = verdict is _SUCCESS, 1.0
-        while arm is not None:
-            kept = keep * exp(idle_rate * (arm.at - now))
-            successes, failures = arm.successes * kept, arm.failures * kept
-            before = strength + successes + failures
-            if success:
-                arm.successes, arm.failures = successes + weight, failures
-            else:
-                arm.successes, arm.failures = successes, failures + weight
-            arm.at = now
-            # What m n / (m + n) grows by when n does by `weight`.
-            weight *= strength * strength / (before * (before + weight))
-            arm = arm.parent
+        rate, strength = self._idle_rate, self._strength
+        kept = exp(rate * (arm.at - now))
+        told = kept * strength / (strength + arm.successes + arm.failures)
+        told_successes, told_failures = arm.successes * told, arm.failures * told
+        kept *= self._keep
+        success = verdict is _SUCCESS
+        arm.successes = arm.successes * kept + success
+        arm.failures = arm.failures * kept + (not success)
+        arm.at = now
+        while (parent := arm.parent) is not None:
+            # What the arm told its parent before is taken back, what it tells now is put in.
+            tells = strength / (strength + arm.successes + arm.failures)
+            more = arm.successes * tells - told_successes
+            worse = arm.failures * tells - told_failures
+            kept = exp(rate * (parent.at - now))
+            told = kept * strength / (strength + parent.successes + parent.failures)
+            told_successes, told_failures = parent.successes * told, parent.failures * told
+            parent.successes = max(parent.successes * kept + more, 0.0)
+            parent.failures = max(parent.failures * kept + worse, 0.0)
+            parent.at = now
+            arm = parent
 
     def posterior(self, tool: str) -> Beta:
         """Of the tool's reliability; for an unknown tool, what its server says of it."""

@@ -16,6 +16,7 @@ from pml.learning.thompson import ThompsonSampler
 
 FORM = "Thompson sampler"
 VERSION = 1
+_ROUNDING = 1 + 1e-9
 
 _Weight: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 _Positive: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
@@ -106,10 +107,10 @@ def _state(arm: Arm) -> ArmState:
 def _sampler(state: ThompsonState) -> ThompsonSampler:
     arms = [("root", state.root), *state.servers.items(), *state.tools.items()]
     for name, arm in arms:
-        if not (math.isfinite(arm.successes) and math.isfinite(arm.failures)):
-            _damaged(f"counts of {name!r} are not finite")
         if arm.at > state.total:
             _damaged(f"{name!r} was last seen at outcome {arm.at} of {state.total}")
+        if not arm.successes + arm.failures <= state.total * _ROUNDING:
+            _damaged(f"{name!r} counts more than all {state.total} outcomes")
     if state.root.at != state.total:
         _damaged(f"the root was last seen at outcome {state.root.at} of {state.total}")
     orphans = [tool for tool in state.tools if tool.partition(":")[0] not in state.servers]

@@ -169,6 +169,15 @@ def test_after_a_round_trip_it_behaves_and_learns_exactly_as_before(
 SAVED = export_state(taught([(["a", "b"], True)]))
 
 
+def test_the_largest_means_that_may_be_loaded_still_learn() -> None:
+    model = ProbitModel()
+    model.weights.update(a=(1e100, 0.1), b=(1e100, 0.1))
+    back = import_state(export_state(model))
+    for success in (True, False):
+        back.learn(["a", "b"], success=success)
+    assert all(math.isfinite(mean) and 0 < v <= 0.25 for mean, v in back.weights.values())
+
+
 @given(at=st.integers(0, len(SAVED) - 1), byte=st.integers(0, 255))
 def test_a_file_with_a_damaged_byte_is_refused(at: int, byte: int) -> None:
     damaged = SAVED[:at] + bytes([byte]) + SAVED[at + 1 :]
@@ -177,7 +186,7 @@ def test_a_file_with_a_damaged_byte_is_refused(at: int, byte: int) -> None:
             import_state(damaged)
 
 
-@pytest.mark.parametrize("weight", [(math.inf, 0.1), (0.0, 0.0), (0.0, 0.3)])
+@pytest.mark.parametrize("weight", [(math.inf, 0.1), (-1.7e308, 0.1), (0.0, 0.0), (0.0, 0.3)])
 def test_weights_that_cannot_be_are_refused(weight: tuple[float, float]) -> None:
     model = ProbitModel()
     model.weights["a"] = weight

@@ -240,3 +240,12 @@ def test_a_damaged_state_is_told_and_not_loaded(damage: tuple[bytes, bytes], tol
 def test_a_state_that_was_cut_is_not_loaded(length: int) -> None:
     with pytest.raises(SavedStateError, match="saved state of the replay buffer"):
         loaded(GOOD[:length], ReplayConfig(capacity=2), str)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=20, unique=True))
+def test_without_the_least_probable_key_the_next_has_the_weight_one(errors: list[float]) -> None:
+    """The largest weight is 1 as long as its key may be drawn, so steps do not shrink."""
+    buffer = buffer_of(errors)
+    buffer.discard([int(np.argmin(errors))])
+    batch = buffer.draw(400, beta=1.0, rng=np.random.default_rng(0))
+    assert batch.weights == pytest.approx(buffer.probabilities.min() / batch.probabilities)

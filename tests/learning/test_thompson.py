@@ -74,6 +74,38 @@ def test_without_decay_a_server_holds_m_n_over_m_plus_n_of_each_of_its_tools(
     assert taught(history, endless).servers["s"].successes == pytest.approx(expected)
 
 
+@given(history=HISTORIES, config=CONFIGS)
+def test_a_server_holds_what_each_of_its_tools_told_when_it_was_called_last(
+    history: History, config: ArmConfig
+) -> None:
+    """And what is known of all is what each server told; both fade with the idle half-life."""
+    sampler = taught(history, config)
+    levels = [(sampler.tools.values(), server) for server in sampler.servers.values()]
+    levels.append((sampler.servers.values(), sampler.root))
+    for arms, parent in levels:
+        told = [0.0, 0.0]
+        for arm in arms:
+            if arm.parent is parent:
+                count = arm.successes + arm.failures
+                share = sampler.kept(arm) * config.prior_strength / (config.prior_strength + count)
+                told = [told[0] + arm.successes * share, told[1] + arm.failures * share]
+        kept = sampler.kept(parent)
+        assert [parent.successes * kept, parent.failures * kept] == pytest.approx(told, abs=1e-9)
+
+
+def test_thousands_of_calls_of_one_tool_leave_what_its_neighbours_told() -> None:
+    """Forgetting by calls of the server would have the busy tool wipe out all the others."""
+    failing = [(f"s:{i}", Verdict.FAILURE) for i in range(10) for _ in range(20)]
+    config = ArmConfig(idle_half_life=math.inf)
+    before = taught(failing, config)
+    after = taught([*failing, *[("s:busy", Verdict.SUCCESS)] * 5_000], config)
+    strength = config.prior_strength
+    told = after.servers["s"]
+    assert told.failures == pytest.approx(before.servers["s"].failures)
+    assert told.successes == pytest.approx(strength, rel=0.02)
+    assert after.posterior("s:new").mean < 0.25
+
+
 @given(history=HISTORIES, extra=st.sampled_from(TOOLS))
 def test_what_says_nothing_of_the_tool_changes_nothing(history: History, extra: str) -> None:
     before, after = taught(history), taught([*history, (extra, Verdict.UNINFORMATIVE)])
@@ -195,6 +227,7 @@ def test_choosing_among_no_tools_is_refused() -> None:
     [
         ("half_life", 0.0),
         ("half_life", math.nan),
+        ("half_life", 5e-324),
         ("idle_half_life", -1.0),
         ("prior_strength", 0.0),
         ("prior_strength", math.inf),

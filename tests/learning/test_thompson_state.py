@@ -86,9 +86,23 @@ def test_a_value_that_cannot_be_is_refused_and_named(
         import_state(rewritten(**changes))
 
 
+@pytest.mark.parametrize("count", [1e308, 2.1, 3])
+def test_counts_of_more_than_all_outcomes_are_refused(count: float) -> None:
+    """Of two outcomes; that many would make means that are no numbers."""
+    with pytest.raises(SavedStateError, match="'root' counts more than all 2 outcomes"):
+        import_state(rewritten(root={"successes": count, "failures": count, "at": 2}))
+
+
 def test_counts_that_are_not_finite_are_refused() -> None:
     with pytest.raises(SavedStateError):
         import_state(SAVED.replace(b'"successes":1.0', b'"successes":1e999'))
+
+
+def test_a_file_of_nothing_but_brackets_is_refused() -> None:
+    """Its reader would give up before the checksum is looked at."""
+    deep = b"[" * 100_000 + b"]" * 100_000
+    with pytest.raises(SavedStateError, match="recursion"):
+        import_state(SAVED[: SAVED.index(b'"state":') + 8] + deep + b"}")
 
 
 def test_another_version_is_refused() -> None:
