@@ -102,6 +102,20 @@ def test_what_is_dangerous_gets_no_bonus_for_being_unknown() -> None:
     )
 
 
+@given(mean=st.floats(0.5, 0.99), bonus=st.floats(0.01, 0.3), risk=RISKS)
+def test_a_search_takes_the_upper_bound_and_speculation_the_lower(
+    mean: float, bonus: float, risk: Risk
+) -> None:
+    """What is rarely used is tried where somebody looks, and not run where nobody asked."""
+    lower = threshold(mean - bonus, 0.0, risk, Mode.SPECULATION)
+    assert threshold(mean, bonus, risk, Mode.SPECULATION) == pytest.approx(lower)
+    mean_alone = threshold(mean, 0.0, risk, Mode.PASSIVE_SUGGESTION)
+    assert threshold(mean, bonus, risk, Mode.PASSIVE_SUGGESTION) == mean_alone
+    if risk is not Risk.DANGEROUS:
+        upper = threshold(min(mean + bonus, 1.0), 0.0, risk, Mode.ACTIVE_SEARCH)
+        assert threshold(mean, bonus, risk, Mode.ACTIVE_SEARCH) == pytest.approx(upper)
+
+
 def test_a_tool_that_fails_needs_more_and_one_that_works_less() -> None:
     sampler = taught([("s:bad", Verdict.FAILURE)] * 5 + [("s:good", Verdict.SUCCESS)] * 40)
     bad, good = (

@@ -1,6 +1,7 @@
 """The k best hyperpaths against all of them (LE-6)."""
 
-from itertools import islice, pairwise
+import random
+from itertools import islice, pairwise, product
 
 import pytest
 from hypothesis import given
@@ -40,6 +41,36 @@ def test_costs_never_fall_whatever_rounds_or_overflows(
     found = list(DRDSP.from_hyperedges(edges, nodes=FEW).ranked(sources, target))
     assert {frozenset(e.id for e in path.hyperedges) for path in found} == every.keys()
     assert all(a.cost <= b.cost for a, b in pairwise(found))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_of_many_paths_each_comes_once_and_in_order(seed: int) -> None:
+    """Where many nodes have a choice: independently drawn hyperedges seldom leave one two."""
+    rng = random.Random(seed)
+    edges = []
+    for number in range(16):
+        *sources, target = rng.sample(NODES[:5], rng.choice([2, 2, 3]))
+        if target == START:
+            sources[0], target = target, sources[0]
+        weight = rng.randrange(5) / 4
+        name = str(number)
+        edges.append(Hyperedge(id=name, sources=tuple(sources), target=target, weight=weight))
+    every = all_hyperpaths(edges, [START], "d")
+    found = list(DRDSP.from_hyperedges(edges, nodes=NODES).ranked([START], "d"))
+    assert {frozenset(e.id for e in path.hyperedges) for path in found} == every.keys()
+    assert [(path.cost, path.depth) for path in found] == sorted(every.values())
+
+
+def test_independent_choices_multiply() -> None:
+    """Paths that avoid two hyperedges belong to one class, not to that of each."""
+    edges = [
+        Hyperedge(id=f"{node}{way}", sources=(before,), target=node, weight=way)
+        for before, node in pairwise((START, *"abcdef"))
+        for way in (0, 1)
+    ]
+    found = DRDSP.from_hyperedges(edges).k_shortest([START], "f", 100)
+    assert len(found) == len({path.hyperedges for path in found}) == 2**6
+    assert [path.cost for path in found] == sorted(sum(ways) for ways in product((0, 1), repeat=6))
 
 
 @given(hyperedges(exact_weights, nodes=FEW), st.sampled_from(FEW), st.integers(0, 5))
