@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import log_ndtr
 
 from pml.errors import SavedStateError
 from pml.learning.probit import ProbitConfig, ProbitModel, normal_cdf
@@ -118,6 +119,30 @@ def test_forgetting_leaves_what_is_not_told_any_more_near_the_prior() -> None:
     for number in range(1_000):
         model.learn(["a"], success=number % 2 == 0)
     assert model.chance(["a"]) == pytest.approx(0.5, abs=0.1)
+
+
+@given(success=st.booleans(), half_life=st.floats(1, 1e4))
+def test_forgetting_mixes_the_posterior_with_the_prior(success: bool, half_life: float) -> None:
+    """As a product of densities, the posterior to the power of what is kept: precisions add up."""
+    told, forgetting = ProbitModel(ENDLESS), ProbitModel(ProbitConfig(half_life=half_life))
+    for model in (told, forgetting):
+        model.weights["a"] = (0.4, 0.1)
+        model.learn(["a"], success=success)
+    mean, variance = told.weights["a"]
+    kept, prior = 0.5 ** (1 / half_life), forgetting.config.prior_variance
+    precision = kept / variance + (1 - kept) / prior
+    expected = (mean * kept / variance / precision, 1 / precision)
+    assert forgetting.weights["a"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("margin", [-8.0, -29.9, -30.1, -35.0, -300.0])
+def test_a_great_surprise_pulls_as_the_normal_tail_says(margin: float) -> None:
+    model, deviation = ProbitModel(ENDLESS), math.sqrt(1.25)
+    model.weights["a"] = (margin * deviation, 0.25)
+    model.learn(["a"], success=True)
+    pull = (model.weights["a"][0] - margin * deviation) * deviation / 0.25
+    tail = math.exp(-margin * margin / 2 - log_ndtr(margin)) / math.sqrt(2 * math.pi)
+    assert pull == pytest.approx(tail, rel=1e-7)
 
 
 def test_chances_are_found_again() -> None:
