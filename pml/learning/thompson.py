@@ -76,8 +76,10 @@ class ThompsonSampler:
             kept = exp(rate * (parent.at - now))
             told = kept * strength / (strength + parent.successes + parent.failures)
             told_successes, told_failures = parent.successes * told, parent.failures * told
-            parent.successes = max(parent.successes * kept + more, 0.0)
-            parent.failures = max(parent.failures * kept + worse, 0.0)
+            successes, failures = parent.successes * kept + more, parent.failures * kept + worse
+            # Rounding may leave less than nothing; `max` would cost as much as all of this.
+            parent.successes = successes if successes > 0 else 0.0
+            parent.failures = failures if failures > 0 else 0.0
             parent.at = now
             arm = parent
 
