@@ -1,6 +1,7 @@
 """What the tasks tools, capabilities and closure ask, by rules on the data set (RW-6)."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -116,6 +117,26 @@ def test_descriptions_ask_for_their_workflow_among_all() -> None:
     assert [len(one.tools) for one in problem.question.candidates[:2]] == [1, 2]
     answer = np.eye(31, dtype=np.float32)[1:]
     assert mean(problem.judge(answer), "hit1") == 1.0
+
+
+@pytest.mark.parametrize("described", [False, True])
+def test_capabilities_asked_for_by_workflows_of_one_main_tool_are_drawn_together(
+    described: bool,
+) -> None:
+    mains = [f"m{i % 7}" if i % 2 else None for i in range(42)]
+    asked = [
+        replace(
+            workflow(100 + i, "test", "a", description=f"about {i}" if described else None),
+            main_tool=main,
+        )
+        for i, main in enumerate(mains)
+    ]
+    train = () if described else (workflow(0, "train", "a"),)
+    (problem,) = capabilities.TASK.problems(dataset(*train, *asked))
+    count = len(problem.question.candidates)
+    groups = problem.judge(np.zeros((42, count), np.float32)).groups
+    for (i, one), (j, other) in combinations(enumerate(mains), 2):
+        assert (groups[i] == groups[j]) == (one is not None and one == other)
 
 
 def test_a_closure_knows_no_workflow_for_the_tool_that_is_asked_for() -> None:

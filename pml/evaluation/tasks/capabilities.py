@@ -9,14 +9,12 @@ Two kinds of problem, by rules, whatever the set:
 - *Descriptions.*  Where workflows have an independent description, every workflow of the set
   is a candidate with its own intent as title, and its description is the query.
 
-One candidate is gold in each case.
+One candidate is gold in each case.  Cases whose workflows have the same main tool are one group.
 """
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from pml.evaluation.cases import asked
+from pml.evaluation.cases import asked, groups
 from pml.evaluation.dataset import TRAIN, Dataset, Tool, Workflow
 from pml.evaluation.measured import Measured
 from pml.evaluation.questions import Candidate, CapabilitiesQuestion, Scores
@@ -58,6 +56,7 @@ def _by_tool_sets(dataset: Dataset) -> Problem[CapabilitiesQuestion, Scores] | N
     return _problem(
         label=f"{len(cases)} of {len(tested)} with a known set of tools",
         candidates=candidates,
+        cases=cases,
         intents=[workflow.intent for workflow in cases],
         gold=[places[frozenset(workflow.nodes)] for workflow in cases],
     )
@@ -65,7 +64,7 @@ def _by_tool_sets(dataset: Dataset) -> Problem[CapabilitiesQuestion, Scores] | N
 
 def _by_descriptions(dataset: Dataset) -> Problem[CapabilitiesQuestion, Scores] | None:
     described = [
-        (place, workflow.description)
+        (place, workflow, workflow.description)
         for place, workflow in enumerate(dataset.workflows)
         if workflow.description
     ]
@@ -75,8 +74,9 @@ def _by_descriptions(dataset: Dataset) -> Problem[CapabilitiesQuestion, Scores] 
     return _problem(
         label="by description",
         candidates=[_titled(workflow, tools) for workflow in dataset.workflows],
-        intents=[description for _, description in described],
-        gold=[place for place, _ in described],
+        cases=[workflow for _, workflow, _ in described],
+        intents=[description for _, _, description in described],
+        gold=[place for place, _, _ in described],
     )
 
 
@@ -97,13 +97,18 @@ def _tools(dataset: Dataset) -> dict[str, Tool]:
 
 
 def _problem(
-    *, label: str, candidates: Sequence[Candidate], intents: Sequence[str], gold: Sequence[int]
+    *,
+    label: str,
+    candidates: Sequence[Candidate],
+    cases: Sequence[Workflow],
+    intents: Sequence[str],
+    gold: Sequence[int],
 ) -> Problem[CapabilitiesQuestion, Scores]:
     question = CapabilitiesQuestion(candidates=tuple(candidates), intents=tuple(intents))
+    together = groups(cases)
 
     def judge(answers: Scores) -> Measured:
-        alone = np.arange(len(gold))
-        return measured(answers, [{one} for one in gold], alone, candidates=len(candidates))
+        return measured(answers, [{one} for one in gold], together, candidates=len(candidates))
 
     return Problem(task=Capabilities.name, label=label, question=question, judge=judge)
 
