@@ -144,6 +144,5 @@ def likeliest(tools: Sequence[str], transitions: Transitions) -> Sequence[str]:
     """The order whose steps are the most likely; of equal ones the first of `permutations`."""
     if len(tools) > MOST_ORDERED:
         return tools
-    return max(
-        permutations(tools), key=lambda order: sum(map(transitions.log_chance, order, order[1:]))
-    )
+    chance = {pair: transitions.log_chance(*pair) for pair in permutations(tools, 2)}
+    return max(permutations(tools), key=lambda order: sum(map(chance.__getitem__, pairwise(order))))

@@ -19,6 +19,9 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+import numpy as np
+from jaxtyping import Float64
+
 from pml.evaluation.cases import groups
 from pml.evaluation.dataset import Workflow
 from pml.evaluation.overlap import f1
@@ -95,13 +98,9 @@ def chosen_power(question: PlansQuestion, transitions: Transitions) -> int:
 def agreed(voters: Sequence[Plan], weights: Sequence[float], transitions: Transitions) -> Plan:
     """The plan with the greatest expected likeness to the voters; of equal ones the first."""
     candidates = [*dict.fromkeys(voters), *_made(voters, weights, transitions)]
-
-    def expected(plan: Plan) -> float:
-        return sum(
-            weight * likeness(plan, voter) for voter, weight in zip(voters, weights, strict=True)
-        )
-
-    return max(candidates, key=expected)
+    expected = likenesses(candidates, voters) * np.array(weights)
+    # Added up one by one: equal candidates get equal sums, so that the first of them is taken.
+    return candidates[int(np.argmax(np.add.accumulate(expected, axis=1)[:, -1]))]
 
 
 def likeness(plan: Plan, right: Plan) -> float:
@@ -109,6 +108,31 @@ def likeness(plan: Plan, right: Plan) -> float:
     tools, wanted = frozenset(plan.nodes), frozenset(right.nodes)
     of_links = f1(frozenset(plan.links), frozenset(right.links))
     return f1(tools, wanted) + of_links + float(tools == wanted)
+
+
+def likenesses(plans: Sequence[Plan], right: Sequence[Plan]) -> Float64[np.ndarray, "plans right"]:
+    """`likeness` of each plan (row) to each that may be right (column)."""
+    tools, wanted = ([set(plan.nodes) for plan in each] for each in (plans, right))
+    links, linked = ([set(plan.links) for plan in each] for each in (plans, right))
+    same = np.array([[one == other for other in wanted] for one in tools], np.float64)
+    of_all: Float64[np.ndarray, "plans right"] = _f1s(tools, wanted) + _f1s(links, linked) + same
+    return of_all
+
+
+def _f1s(found: Sequence[set[K]], right: Sequence[set[K]]) -> Float64[np.ndarray, "found right"]:
+    """F1 of each with each; 0 where both are empty."""
+    columns = {each: at for at, each in enumerate(set[K]().union(*right))}
+
+    def table(sets: Sequence[set[K]]) -> Float64[np.ndarray, "sets columns"]:
+        cells = np.zeros((len(sets), len(columns)))
+        for row, each in enumerate(sets):
+            cells[row, [columns[one] for one in each if one in columns]] = 1
+        return cells
+
+    sizes = np.add.outer([len(each) for each in found], [len(each) for each in right])
+    found_f1s: Float64[np.ndarray, "found right"]
+    found_f1s = 2 * (table(found) @ table(right).T) / np.maximum(sizes, 1)
+    return found_f1s
 
 
 def _made(

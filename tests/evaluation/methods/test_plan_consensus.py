@@ -14,6 +14,7 @@ from pml.evaluation.methods.plan_consensus import (
     agreed,
     chosen_power,
     likeness,
+    likenesses,
 )
 from pml.evaluation.plan_parts import Transitions, chain
 from pml.evaluation.questions import Plan, PlansQuestion
@@ -77,6 +78,17 @@ def test_likeness_is_three_for_the_same_and_nothing_for_what_shares_nothing() ->
 def test_likeness_does_not_ask_which_plan_is_right(one: list[str], other: list[str]) -> None:
     first, second = chain("".join(one)), chain("".join(other))
     assert likeness(first, second) == likeness(second, first)
+
+
+@given(one=VOTERS, other=VOTERS, bare=st.booleans())
+def test_likenesses_are_those_of_each_pair(one: list[str], other: list[str], *, bare: bool) -> None:
+    """To the last bit; where ``bare``, of plans without links."""
+    found, right = (
+        [Plan(nodes=plan.nodes, links=()) if bare else plan for plan in chains(texts)]
+        for texts in (one, other)
+    )
+    of_pairs = [[likeness(first, second) for second in right] for first in found]
+    assert likenesses(found, right).tolist() == of_pairs
 
 
 def question(train: list[tuple[str, str]], intents: list[str], **main: str) -> PlansQuestion:
