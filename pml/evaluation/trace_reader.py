@@ -3,10 +3,11 @@
 A file that is not what `pml.evaluation.trace_writer` writes is an error that names file, column,
 row and what was expected.  Values, ids and errors have to be tokens: what an import keeps may be
 exported again, so nothing gets in that is not anonymous (intents excepted, which whoever
-exported them could keep).
+exported them could keep).  Numbers have to be ones that a trace can have, and ids its own.
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +32,8 @@ from pml.evaluation.trace_schema import (
 
 BATCH = 500
 """Rows in memory at a time."""
+_END_MS = 253_402_300_800_000
+"""The year 10,000, which no clock of a run has reached, and few date types can write."""
 _Row = dict[str, Any]
 _R = TypeVar("_R", bound=Record)
 
@@ -48,12 +51,19 @@ def read_tools(folder: Path) -> tuple[Tool, ...]:
 def read_traces(folder: Path, tools: Iterable[Tool]) -> Iterator[tuple[ExecutionTrace, ...]]:
     """The traces of an export, in batches; ``tools`` are those of the same export.
 
+    Beside a batch only the ids are held.
+
     Raises:
         DatasetError: the file is missing, damaged, of another version, or holds something else.
     """
     path, batch, public = folder / TRACES_FILE, list[ExecutionTrace](), vocabulary(tools)
+    rows_by_id: dict[str, int] = {}
     for number, row in _rows(path, TRACES):
-        batch.append(_trace(path, number, row, public))
+        trace = _trace(path, number, row, public)
+        if (first := rows_by_id.setdefault(trace.id, number)) != number:
+            message = f"expected unique ids, found {trace.id!r} again, as in row {first}"
+            raise DatasetError(str(path), message, column="id", row=number)
+        batch.append(trace)
         if len(batch) == BATCH:
             yield tuple(batch)
             batch.clear()
@@ -127,10 +137,28 @@ def _trace(path: Path, number: int, row: _Row, public: Vocabulary) -> ExecutionT
         "decisions": [_camel(BranchDecision, one) for one in row["decisions"] or ()],
     }
     trace = _record(ExecutionTrace, path, number, values)
+    for column, expected, value, holds in _numbers(trace):
+        if not holds:
+            message = f"expected {expected}, found {value}"
+            raise DatasetError(str(path), message, column=column, row=number)
     if (field := breach(trace, public)) is not None:
         message = "expected tokens as `pml export-traces` makes them, found something else"
         raise DatasetError(str(path), message, column=field, row=number)
     return trace
+
+
+def _numbers(trace: ExecutionTrace) -> Iterator[tuple[str, str, float, bool]]:
+    """Column, what is expected, the value, and whether it is that.
+
+    That times and spans are no less than 0 was checked as the record was made.
+    """
+    a_time, a_span = "a time before the year 10,000 in ms", "a finite number of ms"
+    yield "priority", "a number from 0 to 1", trace.priority, 0 <= trace.priority <= 1
+    yield "executed_at_ms", a_time, trace.executed_at_ms, trace.executed_at_ms < _END_MS
+    yield "duration_ms", a_span, trace.duration_ms, math.isfinite(trace.duration_ms)
+    for task in trace.task_results:
+        yield "task_results", a_time, task.started_at_ms, task.started_at_ms < _END_MS
+        yield "task_results", a_span, task.duration_ms, math.isfinite(task.duration_ms)
 
 
 def _task(path: Path, number: int, task: _Row) -> _Row:

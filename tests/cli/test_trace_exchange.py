@@ -1,6 +1,8 @@
 """Traces leave without their values, and come in whole or not at all (RW-5)."""
 
+import datetime as dt
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from pml.domain.run import RunState
 from pml.domain.trace import ExecutionTrace, TaskResult
 from pml.errors import DatasetError, RequestError
 from pml.evaluation.loading import load
+from pml.evaluation.trace_reader import BATCH as READ_AT_ONCE
 from pml.evaluation.trace_schema import FILES, TRACES, VERSION_KEY
 from pml.evaluation.trace_schema import TOOLS as TOOLS_SCHEMA
 from pml.store.memory import memory_store
@@ -163,6 +166,25 @@ async def test_a_folder_that_holds_something_is_not_written_over(tmp_path: Path)
 
 
 Row = dict[str, Any]
+END_MS = int(dt.datetime(9999, 12, 31, 23, 59, 59, tzinfo=dt.UTC).timestamp() + 1) * 1000
+SHARE = "expected a number from 0 to 1"
+SPAN = "expected a finite number of ms, found"
+MADE_TASK: Row = {
+    "task_id": "n1",
+    "node_id": "n1",
+    "tool": "files:read_file",
+    "args": "{}",
+    "result": None,
+    "success": True,
+    "error": None,
+    "error_code": None,
+    "started_at_ms": END_MS - 1,
+    "duration_ms": 1.0,
+    "attempts": 1,
+    "delivered": True,
+    "mocked": False,
+}
+"""A call as an export may hold it."""
 DAMAGE: dict[str, tuple[Row, str]] = {
     "a value": (
         {"initial_context": '{"path":"notes.md"}'},
@@ -176,6 +198,27 @@ DAMAGE: dict[str, tuple[Row, str]] = {
     "a negative time": (
         {"executed_at_ms": -1},
         r"row 1: Expected `int` >= 0 - at `\$.executedAtMs`",
+    ),
+    "a time that never comes": (
+        {"executed_at_ms": 2**62},
+        r"'executed_at_ms', row 1: expected a time before the year 10,000 in ms, found 4611\d+",
+    ),
+    "a call that starts then": (
+        {"task_results": [MADE_TASK | {"started_at_ms": END_MS}]},
+        "'task_results', row 1: expected a time before the year 10,000 in ms, found 2534",
+    ),
+    "no number as priority": ({"priority": math.nan}, f"'priority', row 1: {SHARE}, found nan"),
+    "an endless priority": ({"priority": math.inf}, f"'priority', row 1: {SHARE}, found inf"),
+    "a priority above 1": ({"priority": 1.5}, f"'priority', row 1: {SHARE}, found 1.5"),
+    "a priority below 0": ({"priority": -0.5}, f"'priority', row 1: {SHARE}, found -0.5"),
+    "no number as duration": (
+        {"duration_ms": math.nan},
+        r"row 1: Expected `float` >= 0.0 - at `\$.durationMs`",
+    ),
+    "an endless duration": ({"duration_ms": math.inf}, f"'duration_ms', row 1: {SPAN} inf"),
+    "an endless call": (
+        {"task_results": [MADE_TASK | {"duration_ms": math.inf}]},
+        f"'task_results', row 1: {SPAN} inf",
     ),
 }
 
@@ -205,6 +248,27 @@ async def test_a_row_that_no_export_writes_is_refused(exported: Path, damage: st
     pq.write_table(pa.Table.from_pylist([first, second | changes], schema=TRACES), path)
 
     await assert_refused(exported, rf"traces\.parquet.*{said}")
+
+
+async def test_the_last_of_all_times_and_the_ends_of_priorities_are_taken(exported: Path) -> None:
+    path, store = exported / "traces.parquet", memory_store()
+    first, second = pq.read_table(path).to_pylist()
+    first |= {"executed_at_ms": END_MS - 1, "priority": 0.0, "task_results": [MADE_TASK]}
+    pq.write_table(pa.Table.from_pylist([first, second | {"priority": 1.0}], schema=TRACES), path)
+
+    assert (await import_all(store, exported, source="team", now_ms=NOW_MS)).traces == 2
+
+
+@pytest.mark.parametrize("between", [0, READ_AT_ONCE])
+async def test_an_id_that_comes_twice_in_a_folder_is_refused(exported: Path, between: int) -> None:
+    """Of batches that are read one after the other, too."""
+    path = exported / "traces.parquet"
+    first, second = pq.read_table(path).to_pylist()
+    others = [second | {"id": f"{number:032x}"} for number in range(between)]
+    pq.write_table(pa.Table.from_pylist([first, *others, first], schema=TRACES), path)
+
+    said = rf"traces\.parquet, column 'id', row {between + 1}: expected unique ids, .* row 0"
+    await assert_refused(exported, said)
 
 
 async def test_a_file_with_other_columns_is_refused(exported: Path) -> None:
