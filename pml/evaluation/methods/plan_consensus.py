@@ -16,7 +16,7 @@ Reference:
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -122,17 +122,19 @@ def likenesses(plans: Sequence[Plan], right: Sequence[Plan]) -> Float64[np.ndarr
 def _f1s(found: Sequence[set[K]], right: Sequence[set[K]]) -> Float64[np.ndarray, "found right"]:
     """F1 of each with each; 0 where both are empty."""
     columns = {each: at for at, each in enumerate(set[K]().union(*right))}
-
-    def table(sets: Sequence[set[K]]) -> Float64[np.ndarray, "sets columns"]:
-        cells = np.zeros((len(sets), len(columns)))
-        for row, each in enumerate(sets):
-            cells[row, [columns[one] for one in each if one in columns]] = 1
-        return cells
-
+    shared = _table(found, columns) @ _table(right, columns).T
     sizes = np.add.outer([len(each) for each in found], [len(each) for each in right])
     found_f1s: Float64[np.ndarray, "found right"]
-    found_f1s = 2 * (table(found) @ table(right).T) / np.maximum(sizes, 1)
+    found_f1s = 2 * shared / np.maximum(sizes, 1)
     return found_f1s
+
+
+def _table(sets: Sequence[set[K]], columns: Mapping[K, int]) -> Float64[np.ndarray, "sets columns"]:
+    """1 where the set of the row has what the column is for, else 0."""
+    cells = np.zeros((len(sets), len(columns)))
+    for row, each in enumerate(sets):
+        cells[row, [columns[one] for one in each if one in columns]] = 1
+    return cells
 
 
 def _made(
