@@ -88,6 +88,8 @@ def _check(path: Path, frame: pl.DataFrame, column: Column) -> None:
         raise DatasetError(str(path), message, column=column.name)
     if not column.nullable:
         _check_no_null(path, frame, column)
+    if dtype.is_float():
+        _check_finite(path, frame, column)
 
 
 def _check_no_null(path: Path, frame: pl.DataFrame, column: Column) -> None:
@@ -96,6 +98,18 @@ def _check_no_null(path: Path, frame: pl.DataFrame, column: Column) -> None:
         found = f"null in {len(nulls):,} of {frame.height:,} rows"
         message = f"expected {column.kind.value}, found {found}"
         raise DatasetError(str(path), message, column=column.name, row=int(nulls[0]))
+
+
+def _check_finite(path: Path, frame: pl.DataFrame, column: Column) -> None:
+    """NaN compares as neither less nor more, so that it would pass for some right value."""
+    odd = (~frame[column.name].is_finite()).fill_null(value=False).arg_true()
+    if len(odd):
+        row = int(odd[0])
+        message = (
+            f"expected finite {column.kind.value}, found {frame[column.name][row]}; "
+            "write null where a value is not known"
+        )
+        raise DatasetError(str(path), message, column=column.name, row=row)
 
 
 def _values(frame: pl.DataFrame, column: Column) -> list[Any]:

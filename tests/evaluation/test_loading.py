@@ -144,6 +144,8 @@ BROKEN: list[tuple[str, Columns, tuple[str | None, int | None], str]] = [
     ("executions", {**EXECUTIONS, "arguments": ["x=1", "y", None]}, ("arguments", 0), "in 2 texts"),
     ("executions", {**EXECUTIONS, "tool_id": ["x", "x", "x"]}, ("tool_id", None), "none of the 1"),
     ("episodes", {**EPISODES, "reward": ["good", "bad"]}, ("reward", None), "numbers"),
+    ("episodes", {**EPISODES, "reward": [1.0, float("nan")]}, ("reward", 1), "finite numbers"),
+    ("episodes", {**EPISODES, "reward": [float("-inf"), None]}, ("reward", 0), "found -inf; write"),
     ("episodes", {**EPISODES, "episode_id": ["e", "e"]}, ("episode_id", 1), "unique"),
     ("dependencies", {**DEPENDENCIES, "provider": ["x"]}, ("provider", 0), "tools.parquet lacks"),
 ]
