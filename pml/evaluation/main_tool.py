@@ -88,7 +88,12 @@ class Tools:
 
 
 def _fitted(texts: Sequence[str], **options: object) -> TfidfVectorizer:
-    return TfidfVectorizer(sublinear_tf=True, **options).fit(texts)
+    """Where no text has a word, vectors of zeros: such texts say nothing of one another."""
+    vectorizer = TfidfVectorizer(sublinear_tf=True, **options)
+    analyze = vectorizer.build_analyzer()
+    if not any(analyze(text) for text in texts):
+        vectorizer.set_params(vocabulary={"": 0})  # a word that no text has
+    return vectorizer.fit(texts)
 
 
 def _relative(scores: np.ndarray) -> np.ndarray:

@@ -83,6 +83,17 @@ def test_too_little_past_teaches_nothing(past: tuple[()]) -> None:
     assert learned(TOOLS, past) is None
 
 
+def test_texts_without_any_word_say_nothing_and_are_answered() -> None:
+    """Of the past, of the tools, of what is asked."""
+    silent = Tools([replace(tool, name="", description="") for tool in SET.tools])
+    silent_past = [replace(one, intent="") for one in KNOWN]
+    for tools, past in ((TOOLS, silent_past), (silent, KNOWN), (silent, silent_past)):
+        chooser = learned(tools, past)
+        assert chooser is not None
+        assert np.isfinite(chooser(["", "hammer"])).all()
+        np.testing.assert_allclose(chooser([""])[0], chooser([""])[0, 0])
+
+
 def test_an_intent_without_known_words_and_no_intents_at_all_are_answered() -> None:
     for chooser in (by_text(TOOLS), learned(TOOLS, KNOWN)):
         assert chooser is not None
