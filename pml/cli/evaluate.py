@@ -1,7 +1,8 @@
 """`pml evaluate`: how good methods are on a data set, and how sure that is (RW-6, LE-8)."""
 
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pml.evaluation.run import Progress
 
 _PROCESSES = 2
+_FILES = ("report.json", "report.html")
 
 
 def register(app: typer.Typer) -> None:
@@ -67,6 +69,8 @@ def evaluate(  # noqa: PLR0917  # typer makes them options
     that fails is reported, and the others go on; the exit code is 1 then.
     """
     names = tuple(_names(option) for option in (tasks, methods))
+    if out is not None:
+        _check_writable(out)  # an evaluation takes long: a report that has no place is said before
     report = _evaluated(folders, names, method_file or [], (processes, seed), quiet=quiet)
     if out is not None:
         _write(report, out)
@@ -119,14 +123,36 @@ def _write(report: "Evaluation", folder: Path) -> None:
     from pml.domain.record import encode
     from pml.evaluation.page import page
 
-    try:
+    as_json, as_page = (folder / name for name in _FILES)
+    with _said_where(folder):
+        as_json.write_bytes(encode(report) + b"\n")
+        as_page.write_text(page(report), encoding="utf-8")
+    note(f"wrote {as_json} and {as_page}")
+
+
+def _check_writable(folder: Path) -> None:
+    """Make the folder, and open both files as they will be opened; leaves them as they are.
+
+    Raises:
+        ConfigError: something is in the way, or may not be written.
+    """
+    with _said_where(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "report.json").write_bytes(encode(report) + b"\n")
-        (folder / "report.html").write_text(page(report), encoding="utf-8")
+        for path in (folder / name for name in _FILES):
+            is_new = not path.exists()
+            path.open("ab").close()
+            if is_new:
+                path.unlink()
+
+
+@contextmanager
+def _said_where(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as exc:
-        message = f"the report cannot be written: {exc.strerror or exc}"
+        reason = f"{exc.strerror or exc}: {exc.filename or folder}"
+        message = f"--out expected a folder to write the report to; it cannot be written ({reason})"
         raise ConfigError(str(folder), message) from exc
-    note(f"wrote {folder / 'report.json'} and {folder / 'report.html'}")
 
 
 class EvaluationProgress:

@@ -1,6 +1,7 @@
 """`pml evaluate`: tables or JSON on stdout, a report in a folder, exit codes (RW-6, OP-2)."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pml.cli.main import app
 from pml.cli.render_evaluation import LEGEND, render_evaluation
 from pml.domain.evaluation import Evaluation
 from pml.domain.record import decode
-from pml.errors import PmlError
+from pml.errors import ConfigError, PmlError, RequestError
 from pml.evaluation.run import Progress
 from tests.cli.conftest import COMMAND_TIMEOUT_S, PML, RunPml
 from tests.evaluation.folders import write
@@ -110,6 +111,39 @@ def test_what_cannot_be_done_is_said(
     assert isinstance(outcome.exception, PmlError)
     assert (for_error(outcome.exception), outcome.stdout) == (code, "")
     assert said in str(outcome.exception)
+
+
+@pytest.mark.parametrize("in_the_way", ["out", "out/report.json/", "out/report.html/"])
+def test_a_report_that_has_no_place_is_said_before_anything_is_evaluated(
+    given: list[str], workspace: Path, monkeypatch: pytest.MonkeyPatch, in_the_way: str
+) -> None:
+    monkeypatch.chdir(workspace)
+    if in_the_way.endswith("/"):
+        Path(in_the_way).mkdir(parents=True)
+    else:
+        Path(in_the_way).write_text("of somebody")
+    telling = TASK.replace("return question\n", "open('asked', 'w')\n        return question\n", 1)
+    written(workspace, task=telling)
+
+    outcome = CliRunner().invoke(app, [*given, "--out", "out"])
+
+    assert isinstance(outcome.exception, ConfigError)
+    assert re.search(rf"cannot be written \(.*: {in_the_way.rstrip('/')}\)", str(outcome.exception))
+    assert not Path("asked").exists()
+
+
+def test_looking_whether_a_report_can_be_written_leaves_an_older_one_alone(
+    given: list[str], workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workspace)
+    Path("out").mkdir()
+    Path("out/report.json").write_text("older")
+
+    outcome = CliRunner().invoke(app, [*given, "--out", "out", "--methods", "bm25"])
+
+    assert isinstance(outcome.exception, RequestError)  # that method is of another task
+    assert Path("out/report.json").read_text() == "older"
+    assert not Path("out/report.html").exists()
 
 
 def test_ctrl_c_leaves_a_report_of_what_was_finished_and_no_process(
