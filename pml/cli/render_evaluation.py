@@ -32,9 +32,12 @@ def render_evaluation(report: "Evaluation", *, width: int) -> str:
 
 
 def _problem(problem: "ProblemResult", width: int) -> str:
-    from pml.evaluation.figures import heading
+    from pml.evaluation.figures import heading, size
 
-    title = f"{heading(problem)}, {problem.cases:,} cases"
+    # Groups are in the report; here they would break the line.
+    cases = size(problem).partition(" in ")[0]
+    stopped = "interrupted and not compared" if problem.interrupted else ""
+    title = ", ".join(filter(None, (heading(problem), cases, stopped)))
     if problem.error is not None:
         return f"{heading(problem)}\n  failed: {problem.error}"
     answered = [each for each in problem.methods if each.error is None]

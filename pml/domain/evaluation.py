@@ -76,6 +76,8 @@ class ProblemResult(Record, frozen=True, kw_only=True):
     """Cases of one group depend on each other, and are drawn together."""
     methods: tuple[MethodResult, ...] = ()
     """Best first, then those that failed."""
+    interrupted: bool = False
+    """Not all methods were asked, and none compared: what was done until then is here."""
     error: str | None = None
     """Why the problem could not be posed."""
 

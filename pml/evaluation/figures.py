@@ -43,6 +43,16 @@ def mark(result: MethodResult) -> str:
     return "best" if result.best else "as good" if result.as_good else ""
 
 
+def size(problem: ProblemResult) -> str:
+    """``100 cases in 50 groups``; of a problem that nobody could answer, what is known."""
+    if not problem.cases:
+        return ""
+    cases = f"{problem.cases:,} case" + ("" if problem.cases == 1 else "s")
+    return (
+        cases if problem.groups in {0, problem.cases} else f"{cases} in {problem.groups:,} groups"
+    )
+
+
 def heading(problem: ProblemResult) -> str:
     """``errands, intent to tools (test)``."""
     label = f" ({problem.label})" if problem.label else ""

@@ -6,7 +6,7 @@ A method that fails fails alone: its row says why, and the others are measured.
 import math
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from pml.domain.evaluation import Against, MethodResult, MetricValue, ProblemResult
+from pml.evaluation.answers import cases, check
 from pml.evaluation.comparing import ALPHA, Comparison, compare
 from pml.evaluation.measured import Measured
 from pml.evaluation.registry import AnyMethod, AnyTask
@@ -21,6 +22,7 @@ from pml.evaluation.resampling import Resamples, drawn_values, interval, value
 from pml.evaluation.task import Problem
 
 _ERROR_CHARS = 300
+_LOST = "interrupted before it had answered"
 _TOLD = ("oracle", "gold order")
 """In the names of methods that are told part of the answer (`pml.evaluation.questions`)."""
 
@@ -30,6 +32,7 @@ class _Answered:
     method: str
     seconds: float
     measured: Measured
+    metrics: tuple[MetricValue, ...]
 
     @property
     def bound(self) -> bool:
@@ -40,9 +43,18 @@ class _Answered:
 class Round:
     """One problem, asked of one method after the other."""
 
-    def __init__(self, dataset: str, task: AnyTask, problem: Problem[Any, Any]) -> None:
-        """``dataset`` is the name of the set that the problem is of."""
+    def __init__(
+        self, dataset: str, task: AnyTask, problem: Problem[Any, Any], *, seed: int
+    ) -> None:
+        """``dataset`` is the name of the set that the problem is of.
+
+        The draws depend on seed and problem only, so that a figure is the same whatever else is
+        evaluated.
+        """
         self._dataset = dataset
+        key = f"{dataset}/{task.name}/{problem.label}"
+        self._rng = np.random.default_rng([seed, zlib.crc32(key.encode())])
+        self._resamples: Resamples | None = None
         self._task = task
         self._problem = problem
         self._answered: list[_Answered] = []
@@ -58,13 +70,25 @@ class Round:
             seconds = time.perf_counter() - started
             if answers is None:
                 return
+            check(self._problem.question, answers)
             measured = self._problem.judge(answers)
             self._check(measured)
+            metrics = _metrics(measured, self._draws(measured))
         except (Exception, SystemExit) as exc:  # noqa: BLE001  # whatever a method raises, the others go on
-            seconds = round(time.perf_counter() - started, 3)
-            self._failed.append(MethodResult(method=method.name, seconds=seconds, error=why(exc)))
+            self.fail(method.name, why(exc), seconds=time.perf_counter() - started)
         else:
-            self._answered.append(_Answered(method=method.name, seconds=seconds, measured=measured))
+            self._answered.append(
+                _Answered(method=method.name, seconds=seconds, measured=measured, metrics=metrics)
+            )
+
+    def fail(self, method: str, error: str, *, seconds: float = 0.0) -> None:
+        """Take down why a method gave nothing that could be measured."""
+        self._failed.append(MethodResult(method=method, seconds=round(seconds, 3), error=error))
+
+    def _draws(self, measured: Measured) -> Resamples:
+        if self._resamples is None:
+            self._resamples = Resamples(measured.groups, self._rng)
+        return self._resamples
 
     def _check(self, measured: Measured) -> None:
         """What a judge gives has to fit what it gave of the other methods."""
@@ -77,17 +101,30 @@ class Round:
             message = f"the judge of task {name!r} gives other groups than for the method before"
             raise ValueError(message)
 
-    def result(self, *, seed: int) -> ProblemResult | None:
-        """What all of them reached; None where none was concerned.
+    def so_far(self, asking: str | None = None) -> ProblemResult:
+        """What is left if somebody stops now: the methods that were done, compared with none.
 
-        The draws depend on seed and problem only, so that a figure is the same whatever else is
-        evaluated.
+        Args:
+            asking: The method that is asked now, and would be lost.
         """
+        lost = MethodResult(method=asking or "", seconds=0.0, error=_LOST)
+        rows = (*_rows(self._answered, self._task, {}), *self._failed)
+        return self._problem_result(rows if asking is None else (*rows, lost), interrupted=True)
+
+    def result(self) -> ProblemResult | None:
+        """What all of them reached; None where none was concerned.  Ask nothing after it."""
         if not self._answered and not self._failed:
             return None
-        key = f"{self._dataset}/{self._task.name}/{self._problem.label}"
-        rng = np.random.default_rng([seed, zlib.crc32(key.encode())])
-        groups = [each.measured.groups for each in self._answered[:1]]
+        compared = {}
+        if self._resamples is not None:
+            compared = _compared(self._answered, self._task, self._resamples, self._rng)
+        rows = (*_rows(self._answered, self._task, compared), *self._failed)
+        return self._problem_result(rows, interrupted=False)
+
+    def _problem_result(
+        self, methods: tuple[MethodResult, ...], *, interrupted: bool
+    ) -> ProblemResult:
+        found = self._resamples
         return ProblemResult(
             dataset=self._dataset,
             task=self._task.name,
@@ -95,9 +132,10 @@ class Round:
             label=self._problem.label,
             headline=self._task.headline,
             higher_is_better=self._task.higher_is_better,
-            cases=sum(map(len, groups)),
-            groups=sum(len(np.unique(each)) for each in groups),
-            methods=(*_results(self._answered, self._task, rng), *self._failed),
+            cases=(cases(self._problem.question) or 0) if found is None else found.n_cases,
+            groups=0 if found is None else found.n_groups,
+            methods=methods,
+            interrupted=interrupted,
         )
 
 
@@ -112,44 +150,49 @@ def why(exc: BaseException) -> str:
     return f"{type(exc).__name__}: {said} ({place})"
 
 
-def _results(
-    answered: Sequence[_Answered], task: AnyTask, rng: np.random.Generator
-) -> list[MethodResult]:
-    """Best first; ties by name."""
-    if not answered:
-        return []
-    resamples = Resamples(answered[0].measured.groups, rng)
-    headlines = [each.measured.metrics[task.headline] for each in answered]
+def _compared(
+    answered: Sequence[_Answered], task: AnyTask, resamples: Resamples, rng: np.random.Generator
+) -> dict[int, Against]:
+    """By place in ``answered``, against the best other one; those told the answer take no part."""
     free = [at for at, each in enumerate(answered) if not each.bound]
     among = [answered[at] for at in free]
     found = compare(
-        [headlines[at] for at in free], resamples, rng, higher_is_better=task.higher_is_better
+        [each.measured.metrics[task.headline] for each in among],
+        resamples,
+        rng,
+        higher_is_better=task.higher_is_better,
     )
-    compared = {at: _against(each, among) for at, each in zip(free, found, strict=True)}
-    values = [value(metric, resamples.n_cases) for metric in headlines]
+    against = {at: _against(each, among) for at, each in zip(free, found, strict=True)}
+    return {at: each for at, each in against.items() if each is not None}
+
+
+def _rows(
+    answered: Sequence[_Answered], task: AnyTask, compared: Mapping[int, Against]
+) -> list[MethodResult]:
+    """Best first; ties by name."""
     sign = -1.0 if task.higher_is_better else 1.0
-    keys = [math.inf if math.isnan(each) else sign * each for each in values]
-    best = min((keys[at] for at in free), default=math.inf)
+    keys = [_key(each.metrics, task.headline, sign) for each in answered]
+    free = [key for key, each in zip(keys, answered, strict=True) if not each.bound]
+    best = min(free, default=math.inf)
     results = [
-        _result(
-            each,
-            _metrics(each.measured, resamples),
-            compared.get(at),
-            best=not each.bound and keys[at] == best < math.inf,
-        )
+        _result(each, compared.get(at), best=not each.bound and keys[at] == best < math.inf)
         for at, each in enumerate(answered)
     ]
     order = sorted(range(len(results)), key=lambda at: (keys[at], results[at].method))
     return [results[at] for at in order]
 
 
-def _result(
-    each: _Answered, metrics: tuple[MetricValue, ...], against: Against | None, *, best: bool
-) -> MethodResult:
+def _key(metrics: Sequence[MetricValue], headline: str, sign: float) -> float:
+    """Smaller is better; infinite without a value."""
+    figure = next(metric.value for metric in metrics if metric.name == headline)
+    return math.inf if figure is None else sign * figure
+
+
+def _result(each: _Answered, against: Against | None, *, best: bool) -> MethodResult:
     return MethodResult(
         method=each.method,
         seconds=round(each.seconds, 3),
-        metrics=metrics,
+        metrics=each.metrics,
         against=against,
         bound=each.bound,
         best=best,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from pml.domain.evaluation import Evaluation, MethodResult, MetricValue, ProblemResult
-from pml.evaluation.figures import against, around, figure, heading, mark
+from pml.evaluation.figures import against, around, figure, heading, mark, size
 from pml.evaluation.forest import forest_svg, headline
 
 _STYLE = """
@@ -68,6 +68,9 @@ def _stopped(report: Evaluation) -> str:
     return '<p class="stopped">It was interrupted: what was not finished is missing.</p>'
 
 
+_NOT_COMPARED = "interrupted: not all methods were asked, none is compared"
+
+
 def _overview(problems: Sequence[ProblemResult]) -> str:
     """Each problem in a line: what was best."""
     rows = []
@@ -77,7 +80,7 @@ def _overview(problems: Sequence[ProblemResult]) -> str:
         found = headline(best[0], problem.headline) if best else None
         cells = (
             f'<a href="#p{at}">{escape(heading(problem))}</a>',
-            f"{problem.cases:,}",
+            f"{problem.cases:,}" if problem.cases else "",
             escape(", ".join(each.method for each in best)) or "-",
             "" if found is None else f"{escape(problem.headline)} {figure(found)}",
             "" if found is None else f'<span class="range">{around(found)}</span>',
@@ -105,8 +108,7 @@ def _section(anchor: str, problem: ProblemResult) -> str:
     title = f'<h3 id="{anchor}">{escape(heading(problem))}</h3>'
     if problem.error is not None:
         return f'<section>{title}<p class="wrong">{escape(problem.error)}</p></section>'
-    many = f"{problem.cases:,} cases in {problem.groups:,} groups"
-    told = f"{problem.cases:,} cases" if problem.cases == problem.groups else many
+    told = "; ".join(filter(None, (size(problem), _NOT_COMPARED if problem.interrupted else "")))
     return (
         f'<section>{title}<div class="small">{told}</div>'
         f'<div class="wide">{_methods(problem)}</div>{forest_svg(problem)}</section>'

@@ -1,8 +1,10 @@
-"""Several processes do pieces of an evaluation; one that dies costs its piece, not the rest.
+"""Several processes do pieces of an evaluation; one that dies costs a method, not the rest.
 
 Processes are spawned, not forked: the parent has threads of polars and BLAS.  Each has a pipe
 of its own, and the parent waits for pipes and ends of processes at once, so that it notices a
-process that was killed (a method that takes all memory) and starts another.
+process that was killed (a method that takes all memory) and starts another.  That one does
+the unfinished question of the piece again, as methods can only be compared by who measured them
+all, without the method at which the first one ended.
 """
 
 import multiprocessing
@@ -10,14 +12,13 @@ import os
 import signal
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pml.domain.evaluation import ProblemResult
-    from pml.evaluation.work import Happening, Order, Piece
+    from pml.evaluation.work import Happening, Order, Piece, Started
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 _STOP_S = 5.0
@@ -32,8 +33,10 @@ class _Hand:
     process: BaseProcess
     pipe: Connection
     piece: "Piece"
-    doing: str = "loading"
-    """The method that it asks, as last heard."""
+    asked: "Started | None" = None
+    """What it does, as last heard; None while it loads."""
+    done: frozenset[str] = frozenset()
+    """Labels of problems of the piece that came to a result."""
 
 
 def in_processes(
@@ -56,7 +59,8 @@ def _heard(
     order: "Order", hand: _Hand, waiting: deque["Piece"], hands: list[_Hand]
 ) -> Iterator["Happening"]:
     """What a process says next; it goes on with the next piece, or home."""
-    from pml.evaluation.work import Finished, Started  # noqa: PLC0415  # see `_serve`
+    from pml.domain.evaluation import ProblemResult  # noqa: PLC0415  # see `_serve`
+    from pml.evaluation.work import Finished, Started  # noqa: PLC0415
 
     try:
         happening = hand.pipe.recv()
@@ -64,16 +68,17 @@ def _heard(
         hand.process.join(_STOP_S)  # it closed its pipe; how it ended is known a moment later
         _stop(hand)
         hands.remove(hand)
-        yield _died(order, hand)
-        yield Finished(piece=hand.piece)
+        yield from _died(order, hand, waiting)
         if waiting:
             hands.append(_hired(order, waiting.popleft()))
         return
     yield happening
     if isinstance(happening, Started):
-        hand.doing = happening.method
+        hand.asked = happening
+    if isinstance(happening, ProblemResult):
+        hand.asked, hand.done = None, hand.done | {happening.label}
     if isinstance(happening, Finished):
-        hand.doing = "loading"
+        hand.asked, hand.done = None, frozenset()
         if waiting:
             hand.piece = waiting.popleft()
             hand.pipe.send(hand.piece)
@@ -121,13 +126,27 @@ def _stop(hand: _Hand) -> None:
         hand.process.join()
 
 
-def _died(order: "Order", hand: _Hand) -> "ProblemResult":
-    from pml.evaluation.work import failed  # noqa: PLC0415
+def _died(order: "Order", hand: _Hand, waiting: deque["Piece"]) -> Iterator["Happening"]:
+    """The piece waits again without the method at which the process ended, if it was at one."""
+    from pml.evaluation.work import Ended, Finished, failed  # noqa: PLC0415
 
-    task = next(each for each in order.registry().tasks if each.name == hand.piece.task)
-    code = hand.process.exitcode
-    how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+    asked, piece, how = hand.asked, hand.piece, _how(hand.process.exitcode)
+    if asked is not None and asked.method is not None:
+        message = f"its process ended before it had answered {how}"
+        ended = Ended(label=asked.label, method=asked.method, how=message)
+        done = piece.done | hand.done
+        waiting.appendleft(replace(piece, done=done, ended=(*piece.ended, ended)))
+        return
+    if asked is not None:
+        yield asked.so_far
+    task = next(each for each in order.registry().tasks if each.name == piece.task)
+    doing = "it loaded the set" if asked is None else "answers were compared"
+    yield failed(piece, task, f"its process ended while {doing} {how}")
+    yield Finished(piece=piece)
+
+
+def _how(code: int | None) -> str:
+    said = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
     # The system kills what takes too much memory, by a signal that no process can handle.
     perhaps = ": out of memory?" if code == -signal.SIGKILL else ""
-    message = f"its process ended at {hand.doing!r} before it was done ({how}){perhaps}"
-    return failed(hand.piece, task, message)
+    return f"({said}){perhaps}"

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import TypeAlias
 
 from pml.domain.evaluation import DataFile, DatasetFacts, Evaluation, ProblemResult
 from pml.errors import RequestError
@@ -42,12 +43,14 @@ def evaluate(
     datasets = [_facts(load(folder)) for folder in order.folders]
     todo = pieces(order, registry.tasks)
     found: list[ProblemResult] = []
+    under_way: dict[_Key, ProblemResult] = {}
     interrupted = False
     happenings = _happenings(order, todo, processes)
     try:
-        _collect(happenings, len(todo), found, on_progress)
+        _collect(happenings, len(todo), found, under_way, on_progress)
     except KeyboardInterrupt:
         interrupted = True
+        found += under_way.values()
     finally:
         happenings.close()
     return Evaluation(
@@ -68,6 +71,7 @@ def _collect(
     happenings: Iterator[Happening],
     n_pieces: int,
     found: list[ProblemResult],
+    under_way: "dict[_Key, ProblemResult]",
     on_progress: Callable[[Progress], None],
 ) -> None:
     done = 0
@@ -75,16 +79,34 @@ def _collect(
         match happening:
             case ProblemResult():
                 found.append(happening)
+                under_way.pop((happening.dataset, happening.task), None)
             case Finished(piece=piece):
+                under_way.pop(_key(piece), None)
                 done += 1
                 on_progress(Progress(done=done, of=n_pieces, what=f"{_named(piece)}: done"))
             case Started(piece=piece, label=label, method=method):
-                what = f"{_named(piece)} {label}".rstrip() + f": {method}"
+                _keep(under_way, _key(piece), happening.so_far)
+                what = f"{_named(piece)} {label}".rstrip() + f": {method or 'comparing'}"
                 on_progress(Progress(done=done, of=n_pieces, what=what))
 
 
+_Key: TypeAlias = tuple[str, str]
+"""Data set and task: a piece is at one problem at a time."""
+
+
+def _key(piece: Piece) -> _Key:
+    return piece.folder.resolve().name, piece.task
+
+
+def _keep(under_way: dict[_Key, ProblemResult], key: _Key, so_far: ProblemResult) -> None:
+    """Unless more is known: a problem is begun again after its process ended."""
+    known = under_way.get(key)
+    if known is None or known.label != so_far.label or len(known.methods) <= len(so_far.methods):
+        under_way[key] = so_far
+
+
 def _named(piece: Piece) -> str:
-    return f"{piece.folder.resolve().name} {piece.task}"
+    return " ".join(_key(piece))
 
 
 def _happenings(
@@ -123,5 +145,5 @@ def _facts(loaded: Loaded) -> DatasetFacts:
 
 def _ordered(found: Sequence[ProblemResult], todo: Sequence[Piece]) -> tuple[ProblemResult, ...]:
     """As they were ordered, whichever process was done first."""
-    places = {(piece.folder.resolve().name, piece.task): at for at, piece in enumerate(todo)}
+    places = {_key(piece): at for at, piece in enumerate(todo)}
     return tuple(sorted(found, key=lambda each: (places[each.dataset, each.task], each.label)))

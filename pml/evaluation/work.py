@@ -1,7 +1,7 @@
 """The work of an evaluation, in pieces: one task on one data set each.
 
-A piece reports what happens as it happens, so that whatever was finished is kept when somebody
-stops it.
+A piece reports what happens as it happens, with every method that is done, so that only the
+method that is asked is lost when somebody stops it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,11 +37,25 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A method at which a process ended."""
+
+    label: str
+    """Of the problem."""
+    method: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """One task on one data set."""
 
     folder: Path
     task: str
+    done: frozenset[str] = frozenset()
+    """Labels of problems that need not be asked again, after a process ended at another one."""
+    ended: tuple[Ended, ...] = ()
+    """Methods that are not asked again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +64,10 @@ class Started:
 
     piece: Piece
     label: str
-    method: str
+    method: str | None
+    """None while those that answered are compared."""
+    so_far: ProblemResult
+    """What is left of the problem if nothing more comes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,18 +101,32 @@ class Worker:
     def _ask(self, piece: Piece, task: AnyTask) -> Iterator[Happening]:
         dataset = self._dataset(piece.folder)
         for problem in task.problems(dataset):
-            asked = Round(dataset.name, task, problem)
-            for method in self._registry.of_task(task.name):
-                yield Started(piece=piece, label=problem.label, method=method.name)
-                asked.ask(method)
-            found = asked.result(seed=self._order.seed)
-            if found is not None:
-                yield found
+            if problem.label not in piece.done:
+                asked = Round(dataset.name, task, problem, seed=self._order.seed)
+                yield from self._ask_all(piece, problem.label, asked)
+
+    def _ask_all(self, piece: Piece, label: str, asked: Round) -> Iterator[Happening]:
+        ended = {each.method: each for each in piece.ended}
+        for method in self._registry.of_task(piece.task):
+            if method.name in ended:
+                asked.fail(method.name, _why_not(ended[method.name], label))
+                continue
+            so_far = asked.so_far(method.name)
+            yield Started(piece=piece, label=label, method=method.name, so_far=so_far)
+            asked.ask(method)
+        yield Started(piece=piece, label=label, method=None, so_far=asked.so_far())
+        found = asked.result()
+        if found is not None:
+            yield found
 
     def _dataset(self, folder: Path) -> Dataset:
         if self._loaded is None or self._loaded[0] != folder:
             self._loaded = (folder, load(folder).dataset)
         return self._loaded[1]
+
+
+def _why_not(ended: Ended, label: str) -> str:
+    return ended.how if ended.label == label else f"not asked, as at {ended.label!r} {ended.how}"
 
 
 def failed(piece: Piece, task: AnyTask, error: str) -> ProblemResult:

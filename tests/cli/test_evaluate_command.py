@@ -17,6 +17,7 @@ from pml.cli.render_evaluation import LEGEND, render_evaluation
 from pml.domain.evaluation import Evaluation
 from pml.domain.record import decode
 from pml.errors import ConfigError, PmlError, RequestError
+from pml.evaluation.page import page
 from pml.evaluation.run import Progress
 from tests.cli.conftest import COMMAND_TIMEOUT_S, PML, RunPml
 from tests.evaluation.folders import write
@@ -175,7 +176,18 @@ def test_ctrl_c_leaves_a_report_of_what_was_finished_and_no_process(
     assert process.returncode == ExitCode.INTERRUPTED, error
     assert report.interrupted
     assert (workspace / "report" / "report.json").read_bytes() == out
-    assert [each.label for each in report.problems] == ["even", "odd"]
+    waiting_at = next(each for each in report.problems if each.interrupted)
+    assert [(each.label, each.interrupted) for each in report.problems if each != waiting_at] == [
+        ("even", False),
+        ("odd", False),
+    ]
+    assert [(each.method, each.error is None) for each in waiting_at.methods] == [
+        ("right", True),
+        ("half", True),
+        ("waits", False),
+    ]
+    assert "(even), 100 cases, interrupted and not compared" in render_evaluation(report, width=90)
+    assert "interrupted: not all methods were asked" in page(report)
 
 
 def test_a_table_leaves_out_metrics_rather_than_lines(tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from pml.domain.evaluation import Evaluation, ProblemResult
+from pml.domain.evaluation import Evaluation, MethodResult, ProblemResult
 from pml.domain.record import decode, encode
 from pml.errors import DatasetError, RequestError
 from pml.evaluation.run import Progress, evaluate
@@ -130,20 +131,61 @@ def test_a_task_that_fails_leaves_the_others(tmp_path: Path) -> None:
     assert "KeyError: 'nodes' (broken.py:9)" in str(found.problems[0].error)
 
 
-def test_a_process_that_is_killed_costs_its_piece_only(tmp_path: Path) -> None:
+def test_a_process_that_is_killed_costs_the_method_that_it_asked_only(tmp_path: Path) -> None:
+    """In the question at which it was killed and in those that follow; all others are compared."""
     found = report(tmp_path, "one", "two", processes=2, dying=DYING)
 
-    assert [each.error for each in found.problems] == [
-        "its process ended at 'dies' before it was done (killed by signal 9): out of memory?"
-    ] * 2
+    even, odd = found.problems[:2]
+    how = "its process ended before it had answered (killed by signal 9): out of memory?"
+    assert [each.error for each in found.problems] == [None] * 4
+    assert methods(even) == ["right", "half", "dies"]
+    assert even.methods[2].error == how
+    assert odd.methods[-1].error == f"not asked, as at 'even' {how}"
+    assert even.methods[:2] == _but_seconds(even, report(tmp_path / "x").problems[0].methods)
+    assert found.failed
+
+
+def _but_seconds(
+    found: ProblemResult, methods: tuple[MethodResult, ...]
+) -> tuple[MethodResult, ...]:
+    """The methods with the seconds of others of the same names."""
+    seconds = {each.method: each.seconds for each in found.methods}
+    return tuple(replace(each, seconds=seconds[each.method]) for each in methods)
+
+
+def test_what_a_process_had_finished_is_not_done_again(tmp_path: Path) -> None:
+    counting = TASK.replace(
+        "return question\n", "open(__file__ + 'log', 'a').write('x')\n        return question\n", 1
+    )
+    ending = ENDING.replace(
+        "os._exit(3)", "question[0] % 2 and os._exit(3)\n        return question"
+    )
+
+    found = report(tmp_path, "one", "two", processes=2, task=counting, ending=ending)
+
+    assert [len(each.methods) for each in found.problems] == [3, 4, 3, 4]
+    assert [each.methods[-1].method for each in found.problems[1::2]] == ["ends"] * 2
+    assert (tmp_path / "task.pylog").read_text() == "x" * 4  # each question once, of each set
 
 
 def test_a_process_that_ends_itself_is_named_with_its_exit_code(tmp_path: Path) -> None:
     found = report(tmp_path, "one", "two", processes=2, ending=ENDING)
 
-    assert [each.error for each in found.problems] == [
-        "its process ended at 'ends' before it was done (exit code 3)"
+    assert [each.methods[-1].error for each in found.problems[::2]] == [
+        "its process ended before it had answered (exit code 3)"
     ] * 2
+
+
+def test_a_process_that_ends_at_no_method_costs_its_piece(tmp_path: Path) -> None:
+    ending = NO_PROBLEM.replace('raise KeyError("nodes")', "import os; os._exit(3)")
+
+    found = report(tmp_path, tasks=("broken", "guess"), processes=2, broken=ending)
+
+    assert [each.error for each in found.problems] == [
+        "its process ended while it loaded the set (exit code 3)",
+        None,
+        None,
+    ]
 
 
 def test_what_a_method_prints_in_a_process_does_not_mix_with_the_report(
@@ -179,9 +221,11 @@ def test_progress_counts_tasks_on_sets_and_names_each_method(tmp_path: Path) -> 
 
     evaluate(order, processes=1, on_progress=told.append)
 
-    assert [(each.done, each.of, each.what) for each in told[:3]] == [
+    assert [(each.done, each.of, each.what) for each in told[:5]] == [
         (0, 2, "one guess even: half"),
+        (0, 2, "one guess even: comparing"),
         (0, 2, "one guess odd: half"),
+        (0, 2, "one guess odd: comparing"),
         (1, 2, "one guess: done"),
     ]
     assert told[-1].done == told[-1].of
@@ -204,6 +248,34 @@ def test_what_was_finished_is_kept_when_somebody_stops_it(tmp_path: Path, proces
 
     assert found.interrupted
     assert 2 <= len(found.problems) < 8
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_methods_that_were_done_are_kept_when_somebody_stops_at_another(
+    tmp_path: Path, processes: int
+) -> None:
+    """Shown as they are, compared with none: the others might have been better."""
+
+    def stop(progress: Progress) -> None:
+        if progress.what == "one guess odd: right":
+            raise KeyboardInterrupt
+
+    order = Order(
+        folders=(write(tmp_path / "one"), write(tmp_path / "two")),
+        tasks=("guess",),
+        methods=None,
+        method_files=written(tmp_path, task=TASK),
+    )
+
+    found = evaluate(order, processes=processes, on_progress=stop)
+
+    even, odd = found.problems[:2]
+    assert (even.interrupted, odd.interrupted) == (False, True)
+    assert (odd.cases, odd.groups) == (100, 50)
+    done, worse, lost = odd.methods
+    assert (done.method, done.metrics[0].value) == ("nothing to say of even numbers", 1.0)
+    assert (worse.method, worse.metrics, worse.against) == ("half", even.methods[1].metrics, None)
+    assert (lost.method, lost.error) == ("right", "interrupted before it had answered")
 
 
 def test_nothing_is_evaluated_where_a_set_is_damaged(tmp_path: Path) -> None:
