@@ -108,7 +108,7 @@ class Round:
             asking: The method that is asked now, and would be lost.
         """
         lost = MethodResult(method=asking or "", seconds=0.0, error=_LOST)
-        rows = (*_rows(self._answered, self._task, {}), *self._failed)
+        rows = (*_rows(self._answered, self._task, None), *self._failed)
         return self._problem_result(rows if asking is None else (*rows, lost), interrupted=True)
 
     def result(self) -> ProblemResult | None:
@@ -167,15 +167,16 @@ def _compared(
 
 
 def _rows(
-    answered: Sequence[_Answered], task: AnyTask, compared: Mapping[int, Against]
+    answered: Sequence[_Answered], task: AnyTask, compared: Mapping[int, Against] | None
 ) -> list[MethodResult]:
-    """Best first; ties by name."""
+    """Best first; ties by name.  None is called best where none was compared."""
     sign = -1.0 if task.higher_is_better else 1.0
     keys = [_key(each.metrics, task.headline, sign) for each in answered]
     free = [key for key, each in zip(keys, answered, strict=True) if not each.bound]
-    best = min(free, default=math.inf)
+    best = math.inf if compared is None else min(free, default=math.inf)
+    against = compared or {}
     results = [
-        _result(each, compared.get(at), best=not each.bound and keys[at] == best < math.inf)
+        _result(each, against.get(at), best=not each.bound and keys[at] == best < math.inf)
         for at, each in enumerate(answered)
     ]
     order = sorted(range(len(results)), key=lambda at: (keys[at], results[at].method))

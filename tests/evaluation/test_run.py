@@ -274,6 +274,7 @@ def test_methods_that_were_done_are_kept_when_somebody_stops_at_another(
     assert (odd.cases, odd.groups) == (100, 50)
     done, worse, lost = odd.methods
     assert (done.method, done.metrics[0].value) == ("nothing to say of even numbers", 1.0)
+    assert not any(each.best or each.as_good for each in odd.methods)
     assert (worse.method, worse.metrics, worse.against) == ("half", even.methods[1].metrics, None)
     assert (lost.method, lost.error) == ("right", "interrupted before it had answered")
 
