@@ -12,6 +12,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -50,9 +51,20 @@ def in_processes(
             ready = set(wait([hand.pipe for hand in hands]))
             for hand in [hand for hand in hands if hand.pipe in ready]:
                 yield from _heard(order, hand, waiting, hands)
+    except KeyboardInterrupt:
+        for hand in hands:
+            yield from _said(hand)
+        raise
     finally:
         for hand in hands:
             _stop(hand)
+
+
+def _said(hand: _Hand) -> Iterator["Happening"]:
+    """What a process has told and nobody has read yet."""
+    with suppress(EOFError, ConnectionError):
+        while hand.pipe.poll():
+            yield hand.pipe.recv()
 
 
 def _heard(

@@ -80,6 +80,7 @@ class SandboxPool:
         self._warm: deque[asyncio.Task[Sandbox]] = deque()
         self._refills: set[asyncio.Task[None]] = set()
         self._endings: set[asyncio.Task[None]] = set()
+        self._closed = False
         self._spawning = asyncio.Semaphore(_SPAWNS_AT_ONCE)
         self._listener = Listener(
             max_frame=2 * limits.result_bytes + _FRAME_SLACK, check_token=guards.token
@@ -122,6 +123,7 @@ class SandboxPool:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._closed = True
         self._size = 0
         for refill in self._refills:
             refill.cancel()
@@ -154,9 +156,12 @@ class SandboxPool:
             yield sandbox
         finally:
             sandbox.stop()
-            ending = asyncio.create_task(self._end(sandbox))
-            self._endings.add(ending)
-            ending.add_done_callback(self._endings.discard)
+            if self._closed:  # nobody waits for endings any more, and the loop may be next
+                await self._end(sandbox)
+            else:
+                ending = asyncio.create_task(self._end(sandbox))
+                self._endings.add(ending)
+                ending.add_done_callback(self._endings.discard)
 
     async def warm(self) -> None:
         """Wait until all that is on its way is warm."""
