@@ -10,9 +10,10 @@ all, without the method at which the first one ended.
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -43,21 +44,42 @@ class _Hand:
 def in_processes(
     order: "Order", pieces: Sequence["Piece"], n: int
 ) -> "Generator[Happening, None, None]":
-    """Do the pieces in at most ``n`` processes, and yield what happens; stops them if closed."""
+    """Do the pieces in at most ``n`` processes, and yield what happens; stops them if closed.
+
+    Raises:
+        KeyboardInterrupt: somebody pressed Ctrl-C; what had been told by then was yielded.
+    """
     waiting = deque(pieces)
     hands = [_hired(order, waiting.popleft()) for _ in range(min(n, len(pieces)))]
     try:
-        while hands:
-            ready = set(wait([hand.pipe for hand in hands]))
-            for hand in [hand for hand in hands if hand.pipe in ready]:
-                yield from _heard(order, hand, waiting, hands)
-    except KeyboardInterrupt:
-        for hand in hands:
-            yield from _said(hand)
-        raise
+        with _interrupts() as interrupted:
+            while hands:
+                ready = set(wait([interrupted, *(hand.pipe for hand in hands)]))
+                for hand in [hand for hand in hands if hand.pipe in ready]:
+                    yield from _heard(order, hand, waiting, hands)
+                if interrupted in ready:
+                    for hand in hands:
+                        yield from _said(hand)
+                    raise KeyboardInterrupt
     finally:
         for hand in hands:
             _stop(hand)
+
+
+@contextmanager
+def _interrupts() -> Iterator[Connection]:
+    """Ctrl-C makes a pipe readable, instead of stopping us in the middle of a message."""
+    here, there = _SPAWN.Pipe(duplex=False)
+    if threading.current_thread() is not threading.main_thread():  # signals are for that one
+        yield here
+        return
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: there.send_bytes(b"!"))
+    try:
+        yield here
+    finally:
+        signal.signal(signal.SIGINT, before)
+        here.close()
+        there.close()
 
 
 def _said(hand: _Hand) -> Iterator["Happening"]:
