@@ -1,0 +1,156 @@
+"""From scores to chances: Platt's two parameters per task, and how true chances are (LE-5).
+
+A score that ranks well says nothing of how sure it is.  On queries that were not trained on, the
+slope and the intercept of a logistic function are fitted to all their candidates: the chance that
+the candidate serves is ``sigmoid(slope * score + intercept)``.  The slope is never negative, so
+that calibration cannot turn a ranking round.
+
+Reference: J. Platt, "Probabilistic outputs for support vector machines", Advances in Large Margin
+Classifiers, 1999; H.-T. Lin, C.-J. Lin, R. Weng, "A note on Platt's probabilistic outputs", Machine
+Learning 68, 2007, algorithm 1 (Newton steps with backtracking, stable log losses).  Where we
+differ: labels are not smoothed.  With one positive in hundreds of candidates, smoothed negatives
+would outweigh the positives; instead a minute ridge keeps separable scores finite.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float64
+
+_RIDGE = 1e-3
+"""Observations that the identity (slope 1, intercept 0) weighs: keeps separable scores finite, and
+as fitting starts there, what is fitted is never worse than it."""
+_STEPS = 100
+_HALVINGS = 40
+_DONE = 1e-10
+"""Decrease of the objective, relative to it, below which a fit is done."""
+BINS = 10
+"""Of the calibration error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Of one task; the identity until something is known.
+
+    Invariant: the slope is not negative.
+    """
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def chances(self, scores: Float64[np.ndarray, "*shape"]) -> Float64[np.ndarray, "*shape"]:
+        """That each serves, from 0 to 1."""
+        return _sigmoid(self.slope * scores + self.intercept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationReport:
+    """How true chances are on some queries; lower is better."""
+
+    log_loss: float
+    """Per candidate."""
+    brier: float
+    """Per candidate."""
+    top_error: float
+    """Calibration error of the best candidate's chance: what a suggestion says of itself."""
+
+
+def fitted(
+    scores: Float64[np.ndarray, " cases"],
+    positive: Bool[np.ndarray, " cases"],
+    weights: Float64[np.ndarray, " cases"],
+) -> Calibration:
+    """The slope and intercept of the least weighted log loss; the identity for no cases.
+
+    Never a larger log loss than the identity has on the same cases.
+
+    Raises:
+        ValueError: a score or weight is not finite, or a weight is negative.
+    """
+    if not (np.isfinite(scores).all() and np.isfinite(weights).all() and (weights >= 0).all()):
+        msg = "scores and weights must be finite, and weights not negative"
+        raise ValueError(msg)
+    both = np.stack([scores, np.ones_like(scores)], axis=1)
+    slope, intercept = _least(both, positive, weights, start=np.array([1.0, 0.0]))
+    if slope < 0:
+        # The objective is convex, so its least on slopes of 0 and more is at 0.
+        (intercept,) = _least(both[:, 1:], positive, weights, start=np.array([0.0]))
+        slope = 0.0
+    return Calibration(slope=float(slope), intercept=float(intercept))
+
+
+def _least(
+    columns: Float64[np.ndarray, "cases parameters"],
+    positive: Bool[np.ndarray, " cases"],
+    weights: Float64[np.ndarray, " cases"],
+    *,
+    start: Float64[np.ndarray, " parameters"],
+) -> Float64[np.ndarray, " parameters"]:
+    """Newton steps, halved until the objective falls."""
+
+    def objective(at: Float64[np.ndarray, " parameters"]) -> float:
+        logits = columns @ at
+        losses = np.logaddexp(0.0, np.where(positive, -logits, logits))
+        return float(weights @ losses + _RIDGE / 2 * np.sum((at - start) ** 2))
+
+    at, value = start, objective(start)
+    for _ in range(_STEPS):
+        chances = _sigmoid(columns @ at)
+        slope = columns.T @ (weights * (chances - positive)) + _RIDGE * (at - start)
+        bend = (columns * (weights * chances * (1 - chances))[:, None]).T @ columns
+        step = np.linalg.solve(bend + _RIDGE * np.eye(len(at)), slope)
+        tried = ((at - step * 0.5**n) for n in range(_HALVINGS))
+        better = next(((one, new) for one in tried if (new := objective(one)) < value), None)
+        if better is None:
+            break
+        fallen = value - better[1]
+        at, value = better
+        if fallen <= _DONE * value:
+            break
+    return at
+
+
+def log_loss(
+    chances: Float64[np.ndarray, " cases"],
+    positive: Bool[np.ndarray, " cases"],
+    weights: Float64[np.ndarray, " cases"],
+) -> float:
+    """Weighted mean; chances are taken to lie inside (0, 1) as far as float64 can tell."""
+    tiny = np.finfo(np.float64).tiny
+    told = np.where(positive, chances, 1 - chances)
+    return _mean(-np.log(np.maximum(told, tiny)), weights)
+
+
+def brier(
+    chances: Float64[np.ndarray, " cases"],
+    positive: Bool[np.ndarray, " cases"],
+    weights: Float64[np.ndarray, " cases"],
+) -> float:
+    """Weighted mean of the squared difference to what came true."""
+    return _mean((chances - positive) ** 2, weights)
+
+
+def calibration_error(
+    chances: Float64[np.ndarray, " cases"], positive: Bool[np.ndarray, " cases"]
+) -> float:
+    """Mean difference of chance and share that came true, over `BINS` bins of equal filling.
+
+    J. Nixon et al., "Measuring calibration in deep learning", CVPR Workshops 2019,
+    arXiv:1904.01685, section 3.  Equal chances are in one bin; 0 for no cases.
+    """
+    if not len(chances):
+        return 0.0
+    inner = np.unique(np.quantile(chances, np.linspace(0, 1, BINS + 1)[1:-1]))
+    bins = np.searchsorted(inner, chances, side="left")
+    gaps = np.bincount(bins, weights=chances - positive)
+    return float(np.abs(gaps).sum() / len(chances))
+
+
+def _sigmoid(logits: Float64[np.ndarray, "*shape"]) -> Float64[np.ndarray, "*shape"]:
+    """Without overflow."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))
+
+
+def _mean(values: Float64[np.ndarray, " cases"], weights: Float64[np.ndarray, " cases"]) -> float:
+    total = float(weights.sum())
+    return float(weights @ values) / total if total else 0.0

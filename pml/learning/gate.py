@@ -1,0 +1,122 @@
+"""Whether a trained model may serve: only where it beats the fallback on held-back traces (LE-5).
+
+Per task, each held-back intent gives a difference between model and fallback (hybrid search).  If
+the model were no better, the sign of each difference would be a coin's; the share of sign patterns
+with a mean at least as large is the p-value of a one-sided permutation test.  The model passes
+where it is at most `ALPHA`, so a model no better than the fallback passes at most that often.
+Too few intents, or none at all, decide for the fallback.
+
+Reference: P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 3rd edition,
+Springer 2005, section 3.2.  Intents are the units: queries of one intent depend on each other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Float64, Int64
+
+ALPHA = 0.05
+"""How often a model no better than the fallback may pass."""
+LEAST_INTENTS = 20
+"""Held-back intents below which nothing is concluded."""
+_PATTERNS = 9_999
+_BLOCK = 256
+"""Patterns that are tried together: bounds the memory."""
+_ROUNDING = 1e-9
+"""Means are equal up to this share of their scale."""
+_CUTOFF = 10
+"""Of nDCG."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateVerdict:
+    """Whether the model serves a task; the figures are means over held-back intents."""
+
+    passes: bool
+    model: float
+    """nDCG@10; 0 where nothing was held back."""
+    fallback: float
+    p: float
+    """One-sided: how often chance alone would favour the model as much; 1 if not tested."""
+    intents: int
+    """Held back, with a known answer."""
+
+
+def gate(
+    model: Float64[np.ndarray, " queries"],
+    fallback: Float64[np.ndarray, " queries"],
+    groups: Int64[np.ndarray, " queries"],
+    *,
+    seed: int,
+) -> GateVerdict:
+    """Judge a task by nDCG@10 per held-back query (`ndcg`); queries without an answer are NaN.
+
+    Args:
+        model: Of the model's ranking.
+        fallback: Of the fallback's.
+        groups: Equal for queries of one intent.
+        seed: Of the sign patterns.
+    """
+    known = ~(np.isnan(model) | np.isnan(fallback))
+    means = _by_group(np.stack([model, fallback], axis=1)[known], groups[known])
+    intents = len(means)
+    if intents == 0:
+        return GateVerdict(passes=False, model=0.0, fallback=0.0, p=1.0, intents=0)
+    differences = means[:, 0] - means[:, 1]
+    p = _p_value(differences, seed=seed) if intents >= LEAST_INTENTS else 1.0
+    return GateVerdict(
+        passes=p <= ALPHA,
+        model=float(means[:, 0].mean()),
+        fallback=float(means[:, 1].mean()),
+        p=p,
+        intents=intents,
+    )
+
+
+def ndcg(
+    scores: Float[np.ndarray, "queries candidates"], positives: Sequence[Int64[np.ndarray, " _"]]
+) -> Float64[np.ndarray, " queries"]:
+    """nDCG@10 of each query's ranking; NaN where no candidate is known to serve.
+
+    Equal scores share the middle of their ranks, so that no order among them is rewarded.
+    """
+    found = np.full(len(scores), np.nan)
+    for row, wanted in enumerate(positives):
+        if len(wanted):
+            found[row] = _ndcg(scores[row], wanted)
+    return found
+
+
+def _ndcg(scores: Float[np.ndarray, " candidates"], wanted: Int64[np.ndarray, " _"]) -> float:
+    own = scores[wanted]
+    ordered = np.sort(scores)
+    above = len(scores) - np.searchsorted(ordered, own, side="right")
+    level = np.searchsorted(ordered, own, side="right") - np.searchsorted(ordered, own, side="left")
+    ranks = above + (level + 1) / 2
+    gains = np.where(ranks <= _CUTOFF, 1 / np.log2(1 + ranks), 0.0)
+    ideal = 1 / np.log2(1 + np.arange(1, min(len(wanted), _CUTOFF) + 1))
+    return float(min(1.0, gains.sum() / ideal.sum()))
+
+
+def _by_group(
+    values: Float64[np.ndarray, "queries series"], groups: Int64[np.ndarray, " queries"]
+) -> Float64[np.ndarray, "groups series"]:
+    """Means of the queries of each group."""
+    _, group_of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(sizes), values.shape[1]))
+    np.add.at(sums, group_of, values)
+    means: Float64[np.ndarray, "groups series"] = sums / sizes[:, None]
+    return means
+
+
+def _p_value(differences: Float64[np.ndarray, " groups"], *, seed: int) -> float:
+    """Share of sign patterns, that which was seen among them, with at least the mean seen."""
+    rng = np.random.default_rng(seed)
+    least = differences.sum() - _ROUNDING * np.abs(differences).sum()
+    count = 1
+    for start in range(0, _PATTERNS, _BLOCK):
+        rows = min(_BLOCK, _PATTERNS - start)
+        signs = rng.integers(0, 2, size=(rows, len(differences)), dtype=np.int8) * 2.0 - 1.0
+        count += int(np.sum(signs @ differences >= least))
+    return count / (1 + _PATTERNS)
