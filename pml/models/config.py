@@ -30,9 +30,10 @@ Score of candidate i for a query with vector :math:`x`, of task t:
           + \langle a_t + B_t\, m, e_i \rangle + b_t
 
 with :math:`q = Q_t x` (for the next tool plus ``last`` times the state of the last tool called and
-``mean`` times the mean state of all of them), :math:`\phi_{fi}` the node's standardised features of
-head f, :math:`u_f = A_{ft} x + d_{ft}`, evidence :math:`e_i` and query stats :math:`m`.  Each term
-is what its head contributed.  The probability is :math:`\sigma(\text{slope} \cdot s_i +
+``mean`` times the mean state of all of them), d the width of a head, :math:`\phi_{fi}` the node's
+features of head f as `pml.features.standardising.Standardiser` makes them (clipped too),
+:math:`u_f = A_{ft} x + d_{ft}`, evidence :math:`e_i` and query stats :math:`m`.  Each term is what
+its head contributed.  The probability is :math:`\sigma(\text{slope} \cdot s_i +
 \text{intercept})`, calibrated on held-back queries.
 """
 
@@ -86,6 +87,13 @@ class ShgatConfig:
     def evidence_of(self, task: RankingTask) -> tuple[str, ...]:
         """Names of the evidence columns of a task."""
         return dict(self.evidence).get(task, ())
+
+
+def contribution_names(config: ShgatConfig) -> tuple[str, ...]:
+    """Names of the terms of a score, in their order; the terms add up to the score."""
+    features = map(str, config.feature_heads if config.feature_dim else ())
+    attention = (f"attention.{head}" for head in range(config.heads))
+    return (*attention, *features, "evidence", "bias")
 
 
 def parameter_shapes(config: ShgatConfig, *, trained_nodes: int) -> dict[str, tuple[int, ...]]:
