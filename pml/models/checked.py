@@ -100,7 +100,7 @@ def _check_prefixes(
     task: RankingTask,
     asked: int,
     tools: int,
-    prefixes: Sequence[Int64[np.ndarray, " called"]],
+    prefixes: Sequence[Int64[np.ndarray, " _"]],
 ) -> None:
     expected = asked if task is RankingTask.NEXT_TOOL else 0
     if len(prefixes) != expected:

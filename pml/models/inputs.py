@@ -90,6 +90,6 @@ class Queries:
     stats: Float32[np.ndarray, "queries stats"]
     """What is known of the query as a whole, by which evidence is weighed (how alike the nearest
     past intent is, ...)."""
-    prefixes: tuple[Int64[np.ndarray, " called"], ...] = ()
+    prefixes: tuple[Int64[np.ndarray, " _"], ...] = ()
     """Numbers of the tools called so far, the earliest first, one array per query; empty unless the
     task is `RankingTask.NEXT_TOOL`."""

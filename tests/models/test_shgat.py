@@ -1,0 +1,70 @@
+"""The torch model against a dense twin, and laws that hold whatever its parameters are (LE-5)."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pml.models.config import ShgatConfig, contribution_names, parameter_shapes
+from pml.models.inputs import FeatureHead, RankingTask
+from pml.models.shgat import Shgat
+from pml.models.trained_ids import TrainedIds
+from tests.models.dense import Dense
+from tests.models.worlds import (
+    CONFIG,
+    World,
+    arrays_of,
+    inputs_of,
+    model_of,
+    queries_of,
+    worlds,
+)
+
+TASKS = st.sampled_from(list(RankingTask))
+CONFIGS = [
+    CONFIG,
+    ShgatConfig(dim=4, heads=1, head_dim=5, feature_dim=0),
+    ShgatConfig(dim=3, message_passing=False, id_embeddings=False, feature_dim=1),
+    ShgatConfig(dim=3, tasks=(RankingTask.CAPABILITIES,), feature_heads=(FeatureHead.TEMPORAL,)),
+    ShgatConfig(dim=3, feature_heads=(), stats=("one",)),
+]
+
+
+def terms_of(model: Shgat, world: World, task: RankingTask) -> np.ndarray:
+    graph = world.graph
+    states = model.states(model.view(graph, inputs_of(graph)))
+    asked = model.query_tensors(task, graph, queries_of(graph, task))
+    return model.contributions(task, states, asked).detach().numpy()
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_names_and_shapes_of_the_state_are_those_of_the_config(config: ShgatConfig) -> None:
+    trained = TrainedIds(tools=("a", "b"), capabilities=("a",))
+    model = Shgat(config, trained, generator=torch.Generator())
+    found = {name: tuple(values.shape) for name, values in model.state_dict().items()}
+    assert found == parameter_shapes(config, trained_nodes=3)
+
+
+@given(worlds(), TASKS)
+def test_scores_are_those_of_the_dense_twin(world: World, task: RankingTask) -> None:
+    graph = world.graph
+    inputs, queries = inputs_of(graph), queries_of(graph, task)
+    trained = TrainedIds(tools=("t1", "gone", "t0"), capabilities=("t0", "c0", "c2"))
+    model = model_of(trained)
+    parameters = arrays_of(model)
+    twin = Dense(config=CONFIG, parameters=parameters, trained=trained, graph=graph, inputs=inputs)
+    expected = twin.terms(task, queries)
+    found = terms_of(model, world, task)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@given(worlds(), TASKS)
+def test_contributions_add_up_to_the_score(world: World, task: RankingTask) -> None:
+    graph = world.graph
+    model = model_of(TrainedIds.of(graph))
+    states = model.states(model.view(graph, inputs_of(graph)))
+    asked = model.query_tensors(task, graph, queries_of(graph, task))
+    terms = model.contributions(task, states, asked)
+    assert len(terms) == len(contribution_names(CONFIG))
+    torch.testing.assert_close(terms.sum(0), model.scores(task, states, asked))
