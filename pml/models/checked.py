@@ -22,14 +22,14 @@ def checked_inputs(config: ShgatConfig, graph: Hypergraph, inputs: NodeInputs) -
         ValueError: sizes differ from those of the graph or of the model, or a value is not finite.
     """
     tools, capabilities = len(graph.tools), len(graph.capabilities)
-    _check_shape("vectors", inputs.vectors, (graph.nodes, config.dim), ("nodes", "dim"))
+    check_shape("vectors", inputs.vectors, (graph.nodes, config.dim), ("nodes", "dim"))
     columns = (tools, len(TOOL_COLUMNS))
-    _check_shape("tool_features", inputs.tool_features, columns, ("tools", "columns"))
+    check_shape("tool_features", inputs.tool_features, columns, ("tools", "columns"))
     columns = (capabilities, len(CAPABILITY_COLUMNS))
     axes = ("capabilities", "columns")
-    _check_shape("capability_features", inputs.capability_features, columns, axes)
+    check_shape("capability_features", inputs.capability_features, columns, axes)
     for name in ("vectors", "tool_features", "capability_features"):
-        _check_finite(name, getattr(inputs, name))
+        check_finite(name, getattr(inputs, name))
     return inputs
 
 
@@ -60,11 +60,11 @@ def checked_queries(
     asked = len(queries.vectors)
     candidates = candidates_of(task, graph) if sampled is None else sampled
     evidence = (asked, candidates, len(config.evidence_of(task)))
-    _check_shape("vectors", queries.vectors, (asked, config.dim), ("queries", "dim"))
-    _check_shape("evidence", queries.evidence, evidence, ("queries", "candidates", "columns"))
-    _check_shape("stats", queries.stats, (asked, len(config.stats)), ("queries", "stats"))
+    check_shape("vectors", queries.vectors, (asked, config.dim), ("queries", "dim"))
+    check_shape("evidence", queries.evidence, evidence, ("queries", "candidates", "columns"))
+    check_shape("stats", queries.stats, (asked, len(config.stats)), ("queries", "stats"))
     for name in ("vectors", "evidence", "stats"):
-        _check_finite(name, getattr(queries, name))
+        check_finite(name, getattr(queries, name))
     _check_prefixes(task, asked, len(graph.tools), queries.prefixes)
     return queries
 
@@ -74,12 +74,17 @@ def candidates_of(task: RankingTask, graph: Hypergraph) -> int:
     return len(graph.capabilities if task is RankingTask.CAPABILITIES else graph.tools)
 
 
-def _check_shape(
+def check_shape(
     name: str,
     values: Float32[np.ndarray, "..."],
     expected: tuple[int, ...],
     axes: tuple[str, ...],
 ) -> None:
+    """Say which axes were expected, where the shape differs.
+
+    Raises:
+        ValueError: it does.
+    """
     if values.shape != expected:
         shape = " x ".join(f"{size} {axis}" for size, axis in zip(expected, axes, strict=True))
         found = " x ".join(map(str, values.shape))
@@ -87,7 +92,12 @@ def _check_shape(
         raise ValueError(msg)
 
 
-def _check_finite(name: str, values: Float32[np.ndarray, "..."]) -> None:
+def check_finite(name: str, values: Float32[np.ndarray, "..."]) -> None:
+    """Say where the first value is that is not finite.
+
+    Raises:
+        ValueError: there is one.
+    """
     finite = np.isfinite(values)
     if not finite.all():
         place = ", ".join(map(str, np.argwhere(~finite)[0].tolist()))
