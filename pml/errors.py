@@ -18,6 +18,7 @@ and nothing else::
     ├── ApprovalStateError     the approval was answered, withdrawn, or has expired
     ├── NotAllowedError        who asks has not the role that this needs
     ├── SavedStateError        what was learned cannot be loaded: damaged, or of another form
+    │   └── ModelFileError     a model file: damaged, or of another version, graph or encoder
     ├── EmptyReplayError       nothing to draw from
     ├── LogOrderError          a record that cannot follow the run's log
     ├── DivergedError          replayed code did something else than its log says
@@ -141,6 +142,16 @@ class SavedStateError(PmlError):
     def __init__(self, what: str, message: str) -> None:
         super().__init__(f"saved state of the {what}: {message}")
         self.what = what
+
+
+class ModelFileError(SavedStateError):
+    """A model file cannot be used, and nothing of it was; says what to do."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__("model", f"{problem}; {remedy}")
+        self.problem = problem
+        """What was expected, and what was found."""
+        self.remedy = remedy
 
 
 class EmptyReplayError(PmlError):

@@ -80,11 +80,7 @@ def check_shape(
     expected: tuple[int, ...],
     axes: tuple[str, ...],
 ) -> None:
-    """Say which axes were expected, where the shape differs.
-
-    Raises:
-        ValueError: it does.
-    """
+    """Raise a ValueError with both shapes unless they are equal."""
     if values.shape != expected:
         shape = " x ".join(f"{size} {axis}" for size, axis in zip(expected, axes, strict=True))
         found = " x ".join(map(str, values.shape))
@@ -93,11 +89,7 @@ def check_shape(
 
 
 def check_finite(name: str, values: Float32[np.ndarray, "..."]) -> None:
-    """Say where the first value is that is not finite.
-
-    Raises:
-        ValueError: there is one.
-    """
+    """Raise a ValueError with the first place that is not finite."""
     finite = np.isfinite(values)
     if not finite.all():
         place = ", ".join(map(str, np.argwhere(~finite)[0].tolist()))
