@@ -13,9 +13,8 @@ References:
 """
 
 import math
-from collections.abc import ValuesView
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -23,8 +22,7 @@ from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 
 from pml.models.config import ShgatConfig
-
-M = TypeVar("M", bound=nn.Module)
+from pml.models.linear import linear
 
 SLOPE = 0.2
 """Of the LeakyReLU for negative values, as in the paper."""
@@ -130,21 +128,3 @@ class PairAttention(nn.Module):
         queries: Tensor = self.target(states)
         pooled = pool(values, queries.view(-1, *self._split), self.score)
         return states + (self.gate.unsqueeze(-1) * pooled).flatten(1)
-
-
-class Named(nn.ModuleDict, Generic[M]):
-    """A `ModuleDict` whose modules are all of one class, which type checkers then know."""
-
-    if TYPE_CHECKING:
-
-        def __getitem__(self, key: str) -> M: ...
-        def values(self) -> ValuesView[M]: ...  # noqa: D102
-
-
-def linear(columns: int, rows: int, *, bias: bool = False) -> nn.Linear:
-    """A linear map of zeros; unlike the constructor of torch, draws from no global generator."""
-    # On the device without memory nothing is drawn.
-    made: nn.Linear = nn.Linear(columns, rows, bias=bias, device="meta").to_empty(device="cpu")
-    for values in made.parameters():
-        nn.init.zeros_(values)
-    return made

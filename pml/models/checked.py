@@ -80,7 +80,11 @@ def check_shape(
     expected: tuple[int, ...],
     axes: tuple[str, ...],
 ) -> None:
-    """Raise a ValueError with both shapes unless they are equal."""
+    """Say which axes were expected, where the shape differs.
+
+    Raises:
+        ValueError: it does.
+    """
     if values.shape != expected:
         shape = " x ".join(f"{size} {axis}" for size, axis in zip(expected, axes, strict=True))
         found = " x ".join(map(str, values.shape))
@@ -89,7 +93,11 @@ def check_shape(
 
 
 def check_finite(name: str, values: Float32[np.ndarray, "..."]) -> None:
-    """Raise a ValueError with the first place that is not finite."""
+    """Say where the first value is that is not finite.
+
+    Raises:
+        ValueError: there is one.
+    """
     finite = np.isfinite(values)
     if not finite.all():
         place = ", ".join(map(str, np.argwhere(~finite)[0].tolist()))

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.features.standardising import FARTHEST, Standardiser
-from pml.models.attention import Named, linear
 from pml.models.config import ShgatConfig
 from pml.models.inputs import CAPABILITY_WIDTHS, TOOL_WIDTHS, FeatureHead, columns_of
+from pml.models.linear import Named, linear
 
 Kind = Literal["tools", "capabilities"]
 

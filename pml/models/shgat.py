@@ -15,12 +15,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from pml.models.attention import Named, PairAttention, linear
+from pml.models.attention import PairAttention
 from pml.models.checked import checked_inputs, checked_queries
 from pml.models.config import ShgatConfig
 from pml.models.feature_heads import FeatureHeadLayer, Kind, Standardised
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import CAPABILITY_WIDTHS, TOOL_WIDTHS, NodeInputs, Queries, RankingTask
+from pml.models.linear import Named, linear
 from pml.models.query_terms import Calibration, EvidenceWeights
 from pml.models.start import Start
 from pml.models.tensors import ABSENT, NodeStates, QueryTensors, View, query_tensors
@@ -224,6 +225,29 @@ class Shgat(nn.Module):
         """Calibrated chances of being what the query needs."""
         chances: Tensor = self.calibration(task, scores)
         return chances
+
+    def score_all_tools(
+        self, states: NodeStates, queries: QueryTensors
+    ) -> Float[Tensor, "queries tools"]:
+        """Chance of each tool to serve the intent."""
+        return self._chances(RankingTask.TOOLS, states, queries)
+
+    def score_all_capabilities(
+        self, states: NodeStates, queries: QueryTensors
+    ) -> Float[Tensor, "queries capabilities"]:
+        """Chance of each capability, of any level, to serve the intent."""
+        return self._chances(RankingTask.CAPABILITIES, states, queries)
+
+    def predict_next(
+        self, states: NodeStates, queries: QueryTensors
+    ) -> Float[Tensor, "queries tools"]:
+        """Chance of each tool to be called next, after those of the prefix."""
+        return self._chances(RankingTask.NEXT_TOOL, states, queries)
+
+    def _chances(
+        self, task: RankingTask, states: NodeStates, queries: QueryTensors
+    ) -> Float[Tensor, "queries candidates"]:
+        return self.probabilities(task, self.scores(task, states, queries))
 
     def _projected(self, view: View) -> Float[Tensor, "nodes width"]:
         tools = len(view.tool_features)

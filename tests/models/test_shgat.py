@@ -11,12 +11,11 @@ from pml.models.inputs import FeatureHead, RankingTask
 from pml.models.shgat import Shgat
 from pml.models.trained_ids import TrainedIds
 from tests.models.dense import Dense
+from tests.models.torch_models import arrays_of, model_of
 from tests.models.worlds import (
     CONFIG,
     World,
-    arrays_of,
     inputs_of,
-    model_of,
     queries_of,
     worlds,
 )

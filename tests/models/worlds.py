@@ -1,9 +1,8 @@
-"""Small random hypergraphs with inputs and queries, and models whose parameters are all at work."""
+"""Small random hypergraphs with inputs and queries."""
 
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from hypothesis import strategies as st
 
 from pml.features.graph import Members
@@ -11,9 +10,6 @@ from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.models.config import ShgatConfig
 from pml.models.hypergraph import Hypergraph, hypergraph
 from pml.models.inputs import NodeInputs, Queries, RankingTask
-from pml.models.shgat import Shgat
-from pml.models.trained_ids import TrainedIds
-from pml.models.wiring import Library
 
 EVIDENCE = {RankingTask.TOOLS: ("bm25", "vectors"), RankingTask.CAPABILITIES: ("past",)}
 CONFIG = ShgatConfig(
@@ -114,23 +110,3 @@ def queries_of(
         stats=rng.uniform(size=(asked, len(config.stats))).astype(np.float32),
         prefixes=tuple(prefixes),
     )
-
-
-def model_of(
-    trained: TrainedIds,
-    *,
-    config: ShgatConfig = CONFIG,
-    seed: int = 2,
-    library: Library = "torch",
-) -> Shgat:
-    """Every parameter is drawn, the gates too, in double precision."""
-    generator = torch.Generator().manual_seed(seed)
-    model = Shgat(config, trained, generator=generator, library=library).double()
-    for name, values in sorted(model.state_dict().items()):
-        drawn = torch.randn(values.shape, generator=generator, dtype=torch.float64)
-        values.copy_(drawn.abs() + 0.5 if "deviation" in name else drawn)
-    return model
-
-
-def arrays_of(model: Shgat) -> dict[str, np.ndarray]:
-    return {name: values.numpy() for name, values in model.state_dict().items()}
