@@ -1,0 +1,1 @@
+"""What is kept of training: the package of a model, MLflow's runs and registry, studies."""

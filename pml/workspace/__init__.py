@@ -1,0 +1,1 @@
+"""From a data set to a package: what the stages of the pipeline and `pml train` do."""
