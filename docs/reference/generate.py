@@ -56,7 +56,7 @@ ENVIRONMENT = """\
 | `PML_DATABASE_URL` | a PostgreSQL server instead of the embedded one | |
 | `PML_LEDGER_KEY` | key of the log, base64 of 32 bytes | `ledger.key` in the data folder |
 | `PML_USER` | whose runs and capabilities these are | `local` |
-| `PML_ENCODER` | name or path of a sentence-transformers model that search uses beside words | |
+| `PML_ENCODER` | encoder that search uses beside words: folder or name of a sentence-transformers model, or `none` | the one that PML brings |
 | `PML_LIMITS` | a file that sets [limits](limits.md) | `limits.yaml` of the current folder |
 | `OTEL_EXPORTER_OTLP_ENDPOINT` | where [spans](tracing.md) go; needs the extra `otel` | |
 | `PML_DEPRECATED_TOOLS` | 1 lists the tools that others replaced, for clients that need them | |

@@ -20,17 +20,18 @@ from pml.serve.compose import Settings
 
 
 def check_encoder(settings: Settings) -> Check:
-    """Load the model that PML_ENCODER names; takes seconds."""
-    if settings.encoder is None:
-        return ok("encoder", "none (PML_ENCODER is not set): search goes by words")
-    from pml.embedding.sentence import load_encoder
+    """Load the encoder; takes seconds where PML_ENCODER names a large one."""
+    from pml.embedding.choosing import chosen_encoder
 
     try:
-        encoder = load_encoder(settings.encoder)
+        encoder = chosen_encoder(settings.encoder)
     except PmlError as exc:
-        mend = "name a model that is there, or unset PML_ENCODER: search by words needs none"
+        mend = "name a model that is there, or unset PML_ENCODER: PML brings an encoder of its own"
         return failed("encoder", str(exc), mend)
-    return ok("encoder", encoder.name)
+    if encoder is None:
+        return ok("encoder", "none (PML_ENCODER says so): search goes by words")
+    shipped = "" if settings.encoder else ", which PML brings"
+    return ok("encoder", f"{encoder.name}{shipped}")
 
 
 def check_port() -> Check:

@@ -1,12 +1,13 @@
 """What discovery needs of the world, as Protocols."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 
+@runtime_checkable  # tests check shapes and types while they run
 class Encoder(Protocol):
     """Texts to vectors; equal texts give equal vectors."""
 

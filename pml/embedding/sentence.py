@@ -35,7 +35,8 @@ def load_encoder(name: str) -> Encoder:
     except ImportError as error:
         message = (
             f"names the encoder {name!r}, but sentence-transformers cannot be imported ({error}); "
-            f"install it with `pip install 'pml[encoder]'`, or unset {VARIABLE}"
+            f"install it with `pip install 'pml[encoder]'`, or unset {VARIABLE}: PML brings an "
+            f"encoder of its own"
         )
         raise ConfigError(VARIABLE, message) from error
     try:
@@ -44,7 +45,7 @@ def load_encoder(name: str) -> Encoder:
         message = (
             f"names the encoder {name!r}, which cannot be loaded ({error}); expected a folder with "
             f"a sentence-transformers model or the name of one at the Hugging Face Hub; correct "
-            f"it, or unset {VARIABLE}"
+            f"it, or unset {VARIABLE}: PML brings an encoder of its own"
         )
         raise ConfigError(VARIABLE, message) from error
     return _SentenceEncoder(model, f"{name}@{_weights_hash(model)}")

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pml.embedding.static import default_encoder
 from pml.evaluation.once import once
 from pml.evaluation.questions import Candidate, CapabilitiesQuestion, Scores
 from pml.evaluation.retrieval import Texts, similarities
@@ -81,6 +82,24 @@ class KnownCapabilities:
             best = np.maximum.reduceat(cosines, starts, axis=1)
             scores[row : row + len(best), there] = best
             row += len(best)
+        return scores
+
+    @cached_property
+    def dense(self) -> Scores:
+        """The largest cosine of meaning with a past intent of each, or with what it is called."""
+        said = [
+            (owner, text)
+            for owner, one in enumerate(self._candidates)
+            for text in one.past_intents or (_titled(one),)
+        ]
+        scores = np.zeros((len(self._intents), len(self._candidates)), np.float32)
+        if not said or not self._intents:
+            return scores
+        there, starts = np.unique(np.array([owner for owner, _ in said]), return_index=True)
+        encode = default_encoder().encode
+        rows = encode([text for _, text in said]).T
+        for row, vector in zip(scores, encode(self._intents), strict=True):
+            row[there] = np.maximum(np.maximum.reduceat(vector @ rows, starts), 0)
         return scores
 
 

@@ -4,10 +4,11 @@ from functools import cached_property
 
 import numpy as np
 
+from pml.embedding.static import default_encoder
 from pml.evaluation.once import once
 from pml.evaluation.questions import Scores, ToolsQuestion
 from pml.evaluation.retrieval import Texts, nearest, votes
-from pml.evaluation.text import tool_text
+from pml.evaluation.text import encoded_text, tool_text
 
 
 class KnownTools:
@@ -16,6 +17,7 @@ class KnownTools:
     def __init__(self, question: ToolsQuestion) -> None:
         self._intents = question.intents
         self._texts = [tool_text(tool) for tool in question.tools]
+        self._encoded = [encoded_text(tool) for tool in question.tools]
         self._past = [workflow.intent for workflow in question.train]
         places = {tool.id: place for place, tool in enumerate(question.tools)}
         self._served = [
@@ -42,6 +44,13 @@ class KnownTools:
     def lsa(self) -> Scores:
         """Cosines of their topics."""
         return self.texts.lsa(self._intents)
+
+    @cached_property
+    def dense(self) -> Scores:
+        """Cosines of what they mean, where it is above 0."""
+        encode = default_encoder().encode
+        scores: Scores = np.maximum(encode(self._intents) @ encode(self._encoded).T, 0)
+        return scores
 
     @cached_property
     def knn(self) -> Scores | None:

@@ -4,6 +4,7 @@ So that what is measured is what is served: tools and capabilities stand in one
 `pml.discovery.index.Index` with the names and texts that `pml.loop` gives them (its module
 `cards`; `pml.evaluation` is below the loop and may not import it, so the two texts are spelled out
 here), and the training intents are past intents of capabilities, each of which succeeded.
+The encoder is the one that PML brings.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 from pml.discovery.index import Entry, Index, Kind
 from pml.domain.capability import PastIntent
 from pml.domain.discovery import Found
+from pml.embedding.static import default_encoder
 from pml.evaluation.dataset import Tool
 from pml.evaluation.questions import Candidate, Scores
 from pml.evaluation.text import parameter_names
@@ -63,10 +65,13 @@ def _succeeded(key: str, intent: str) -> PastIntent:
 
 
 def index_of(entries: Iterable[Entry]) -> Index:
-    """An index of them."""
+    """An index of them, with their vectors."""
     index = Index()
     for entry in entries:
         index.put(entry)
+    texts = index.texts()
+    vectors = default_encoder().encode(list(texts.values()))
+    index.put_vectors(dict(zip(texts, vectors, strict=True)))
     return index
 
 
@@ -80,7 +85,8 @@ def ranked(index: Index, intents: Sequence[str], kind: Kind, columns: Mapping[st
         columns: By id of an entry, its column.
     """
     scores = np.zeros((len(intents), len(columns)), np.float32)
-    for row, intent in zip(scores, intents, strict=True):
-        for hit in index.rank(intent, kind=kind, limit=RANKED).hits:
+    vectors = default_encoder().encode(intents)
+    for row, intent, vector in zip(scores, intents, vectors, strict=True):
+        for hit in index.rank(intent, kind=kind, limit=RANKED, vector=vector).hits:
             row[columns[hit.id]] = hit.score
     return scores

@@ -32,6 +32,12 @@ def tool_text(tool: Tool) -> str:
     return f"{tool.name} {tool.name} {tool.description}"
 
 
+def encoded_text(tool: Tool) -> str:
+    """What an encoder sees of a tool: what `pml.discovery.index` gives it."""
+    said = f"{tool.description} {' '.join(parameter_names(tool))}"
+    return f"{tool.server}.{tool.name}: {said}"
+
+
 def tool_texts(tools: Iterable[Tool]) -> str:
     """What several tools are compared by."""
     return " ".join(tool_text(tool) for tool in tools)

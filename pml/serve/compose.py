@@ -21,7 +21,7 @@ from pml.domain.events import Event
 from pml.domain.limits import Limits
 from pml.domain.record import Record
 from pml.domain.tools import Tool
-from pml.embedding.sentence import load_encoder
+from pml.embedding.choosing import chosen_encoder
 from pml.errors import ConfigError
 from pml.loop.act import Act
 from pml.loop.bookkeeping import Bookkeeping
@@ -71,7 +71,7 @@ class Settings(Record, frozen=True, kw_only=True):
     deprecated_tools: bool = False
     """Whether the tools that others replaced are listed too (MCP-4)."""
     encoder: str | None = None
-    """Name or path of a sentence-transformers model; None: search by words only."""
+    """Folder or name of a model; None: the shipped one; ``none``: search by words only."""
 
 
 def settings_from_env(
@@ -238,10 +238,10 @@ class _Listings:
 
 @asynccontextmanager
 async def _vectors(settings: Settings, store: Store) -> AsyncIterator[Vectors | None]:
-    if settings.encoder is None:
+    encoder = await asyncio.to_thread(chosen_encoder, settings.encoder)
+    if encoder is None:
         yield None
         return
-    encoder = await asyncio.to_thread(load_encoder, settings.encoder)
     vectors = Vectors(store.embeddings, encoder)
     try:
         yield vectors

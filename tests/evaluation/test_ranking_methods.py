@@ -12,6 +12,8 @@ from scipy.stats import binomtest
 from pml.evaluation.dataset import Dataset
 from pml.evaluation.measured import Mean, Measured
 from pml.evaluation.methods import (
+    capabilities_dense,
+    capabilities_hybrid,
     capabilities_nearest,
     capabilities_pml,
     capabilities_popularity,
@@ -22,6 +24,8 @@ from pml.evaluation.methods import (
     closure_texts,
     tools_bm25,
     tools_bm25_knn,
+    tools_dense,
+    tools_hybrid,
     tools_knn,
     tools_likeness,
     tools_lsa,
@@ -36,9 +40,13 @@ from pml.evaluation.task import Method, Problem
 from pml.evaluation.tasks import capabilities, closure, tools
 from tests.evaluation.made import chain, made, workshop
 
+ENCODING = {"dense", "hybrid", "pml", "pml without recall"}
+"""Methods with an encoder, which knows words that no tool has."""
 TOOL_METHODS: Sequence[Method[ToolsQuestion, Any]] = (
     tools_bm25.Bm25(),
     tools_bm25_knn.Bm25AndKnn(),
+    tools_dense.Dense(),
+    tools_hybrid.Hybrid(),
     tools_knn.Knn(),
     tools_likeness.ByLikeness(),
     tools_lsa.Lsa(),
@@ -50,6 +58,8 @@ TOOL_METHODS: Sequence[Method[ToolsQuestion, Any]] = (
     tools_tfidf.TfIdf(),
 )
 CAPABILITY_METHODS: Sequence[Method[CapabilitiesQuestion, Any]] = (
+    capabilities_dense.Dense(),
+    capabilities_hybrid.Hybrid(),
     capabilities_nearest.Nearest(),
     capabilities_pml.Pml(),
     capabilities_pml.PmlWithoutRecall(),
@@ -151,12 +161,14 @@ def test_intents_without_known_words_get_no_candidate_before_another() -> None:
         scores = scored(method, asked)
         assert scores.shape == (len(intents), len(asked.tools))
         if method.name not in {"random", "popularity"}:
-            assert (np.ptp(scores, axis=1) == 0).all(), method.name
+            told = scores[:2] if method.name in ENCODING else scores
+            assert (np.ptp(told, axis=1) == 0).all(), method.name
     cases = replace(capability_problem(made()).question, intents=intents)
     for ranking in CAPABILITY_METHODS:
         found = ranking.answers(cases)
         if found is not None and ranking.name not in {"random", "popularity"}:
-            assert (np.ptp(found, axis=1) == 0).all(), ranking.name
+            told = found[:2] if ranking.name in ENCODING else found
+            assert (np.ptp(told, axis=1) == 0).all(), ranking.name
 
 
 def test_a_single_tool_is_always_found() -> None:
