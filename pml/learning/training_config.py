@@ -77,6 +77,10 @@ class TrainingConfig:
             msg = f"out of range: {told}"
             raise ValueError(msg)
 
+    def weight_of(self, task: RankingTask) -> float:
+        """Of the task's loss."""
+        return dict(self.task_weights).get(task, 1.0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Epoch:

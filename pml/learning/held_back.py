@@ -1,0 +1,146 @@
+"""How a model does on a fold that it was not trained on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float32, Float64
+
+from pml.learning.calibration import (
+    Calibration,
+    CalibrationReport,
+    brier,
+    calibration_error,
+    fitted,
+    log_loss,
+)
+from pml.learning.contrastive import LossWeights, losses
+from pml.learning.folds import TaskExamples
+from pml.learning.gate import GateVerdict, gate, ndcg
+from pml.learning.prepared import PreparedFold, marks_of
+from pml.learning.sampling import Candidates
+from pml.learning.training_config import TrainingConfig
+from pml.models.inputs import Queries, RankingTask
+from pml.models.shgat import Shgat
+
+_BLOCK = 256
+"""Queries that are scored together: bounds the memory."""
+
+Scores = Float32[np.ndarray, "queries candidates"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeldBack:
+    """A model's scores on a fold, before calibration, and the loss in them."""
+
+    loss: float
+    scores: Mapping[RankingTask, Scores]
+    """All rows of the task's queries, all candidates."""
+
+
+@torch.no_grad()
+def held_back(model: Shgat, fold: PreparedFold, config: TrainingConfig) -> HeldBack:
+    """Score all candidates of all queries; nothing is dropped, nothing sampled."""
+    states = model.states(fold.view)
+    found: dict[RankingTask, Scores] = {}
+    total = 0.0
+    for task, examples in fold.tasks.items():
+
+        def of(queries: Queries, task: RankingTask = task) -> Scores:
+            scores: Scores = fold.scores(model, task, states, queries).numpy()
+            return scores
+
+        found[task] = in_blocks(examples, of)
+        total += config.weight_of(task) * _loss(examples, found[task], config)
+    return HeldBack(loss=total, scores=found)
+
+
+def in_blocks(examples: TaskExamples, of: Callable[[Queries], Scores]) -> Scores:
+    """What ``of`` says of all queries."""
+    rows = np.arange(len(examples.queries))
+    blocks = np.split(rows, range(_BLOCK, len(rows), _BLOCK))
+    return np.concatenate([of(examples.queries.take(block)) for block in blocks])
+
+
+def ndcg_by_task(
+    fold: PreparedFold, scores: Mapping[RankingTask, Scores]
+) -> dict[RankingTask, float]:
+    """Means over the queries with a known answer; a task without any is left out."""
+    each = {
+        task: ndcg(scores[task], examples.targets.positives)
+        for task, examples in fold.tasks.items()
+    }
+    return {
+        task: float(np.nanmean(values))
+        for task, values in each.items()
+        if not np.isnan(values).all()
+    }
+
+
+def calibrated(examples: TaskExamples, scores: Scores) -> Calibration:
+    """Fitted to all candidates of the queries (`_cases`)."""
+    return fitted(*_cases(examples, scores))
+
+
+def report(examples: TaskExamples, scores: Scores, calibration: Calibration) -> CalibrationReport:
+    """How true the chances are."""
+    values, positive, weights = _cases(examples, scores)
+    chances = calibration.chances(values)
+    known = [row for row, served in enumerate(examples.targets.positives) if len(served)]
+    best = scores[known].argmax(axis=1) if scores.shape[1] else np.zeros(0, dtype=np.int64)
+    hit = [
+        place in examples.targets.positives[row].tolist()
+        for row, place in zip(known, best.tolist(), strict=False)
+    ]
+    top = calibration.chances(scores[known, best].astype(np.float64))
+    return CalibrationReport(
+        log_loss=log_loss(chances, positive, weights),
+        brier=brier(chances, positive, weights),
+        top_error=calibration_error(top, np.array(hit, dtype=bool)),
+    )
+
+
+def judged(examples: TaskExamples, scores: Scores, *, seed: int) -> GateVerdict:
+    """Model against fallback."""
+    targets = examples.targets
+    return gate(
+        ndcg(scores, targets.positives),
+        ndcg(in_blocks(examples, examples.fallback), targets.positives),
+        targets.groups,
+        seed=seed,
+    )
+
+
+def _loss(examples: TaskExamples, scores: Scores, config: TrainingConfig) -> float:
+    """Weighted mean over the examples with a known answer."""
+    targets, weights = examples.targets, examples.targets.weights.astype(np.float64)
+    known = [
+        len(served) + len(failed) > 0
+        for served, failed in zip(targets.positives, targets.failed, strict=True)
+    ]
+    counted = weights * known
+    if not counted.sum():
+        return 0.0
+    count = scores.shape[1]
+    everything = Candidates(places=np.arange(count), log_q=np.zeros(count, np.float32))
+    of_loss = LossWeights(failures=config.failures, binary=config.binary)
+    marks = marks_of(targets, np.arange(len(targets)), everything)
+    each = losses(torch.from_numpy(scores), marks, torch.zeros(count), of_loss).double().numpy()
+    return float(counted @ each / counted.sum())
+
+
+def _cases(
+    examples: TaskExamples, scores: Scores
+) -> tuple[
+    Float64[np.ndarray, " cases"], Bool[np.ndarray, " cases"], Float64[np.ndarray, " cases"]
+]:
+    """Score, truth and weight of candidates: all of a query with a positive, else the failed."""
+    targets = examples.targets
+    positive, counted = np.zeros(scores.shape, dtype=bool), np.zeros(scores.shape, dtype=bool)
+    for row, (served, failed) in enumerate(zip(targets.positives, targets.failed, strict=True)):
+        positive[row, served] = True
+        counted[row, failed] = True
+        counted[row] |= len(served) > 0
+    weights = np.broadcast_to(targets.weights[:, None], scores.shape)[counted]
+    return scores[counted].astype(np.float64), positive[counted], weights.astype(np.float64)

@@ -1,0 +1,159 @@
+"""Training SHGAT on cross-fitted traces, calibrating it, and deciding whether it may serve (LE-5).
+
+Of the folds the last judges and the last but one says when to stop and how scores become chances;
+the model learns from all others.  So the gate's verdict is about queries that had no part in
+training, stopping or calibration, on a view that does not know them.
+
+Same seed, same data, same machine: same bits.  All chance comes from the configuration's seed, and
+torch is held to deterministic algorithms meanwhile.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import torch
+
+from pml.learning.calibration import Calibration, CalibrationReport
+from pml.learning.fitting import fit, refit
+from pml.learning.folds import TrainingFold, View
+from pml.learning.gate import GateVerdict
+from pml.learning.held_back import calibrated, held_back, judged, report
+from pml.learning.prepared import PreparedFold
+from pml.learning.trained import Trained
+from pml.learning.training_config import Epoch, TrainingConfig
+from pml.models.config import ShgatConfig
+from pml.models.inputs import RankingTask
+from pml.models.shgat import Shgat
+from pml.models.start import Start
+from pml.models.trained_ids import TrainedIds
+from pml.models.wiring import Library
+
+LEAST_FOLDS = 3
+"""To learn from, to stop by, to judge by."""
+
+
+def train(
+    folds: Sequence[TrainingFold],
+    full: View,
+    model: ShgatConfig,
+    config: TrainingConfig,
+    *,
+    start: Start | None = None,
+    known_errors: Mapping[str, float] | None = None,
+    on_epoch: Callable[[Epoch], None] = lambda _: None,
+    library: Library = "torch",
+) -> Trained:
+    """Train a model; with fewer than `LEAST_FOLDS` folds it stays as it starts, and nothing passes.
+
+    Args:
+        folds: Examples, each fold on a view built without it (`pml.learning.folds`).
+        full: What is known now; its nodes get id embeddings, its features are standardised by.
+        model: Sizes.
+        config: How to train.
+        start: Values before training.
+        known_errors: Of traces, from an earlier training (LE-3).
+        on_epoch: Told of each epoch; what it raises ends the training and goes through.
+        library: What computes attention.
+
+    Raises:
+        ValueError: sizes do not fit the model, or a value is not finite.
+    """
+
+    def fresh() -> Shgat:
+        made = Shgat(
+            model,
+            TrainedIds.of(full.graph),
+            generator=torch.Generator().manual_seed(config.seed),
+            start=start,
+            library=library,
+        )
+        made.standardise_by(full.inputs)
+        return made
+
+    with _deterministic():
+        made = fresh()
+        if len(folds) < LEAST_FOLDS:
+            return _untrained(made, full, known_errors or {})
+        *learned_from, stopping, judging = folds
+        how = fit(
+            made, learned_from, stopping, config, known_errors=known_errors, on_epoch=on_epoch
+        )
+        calibrations = _calibrate(made, stopping, config)
+        verdicts, reports = _judge(made, judging, calibrations, config)
+        if config.refit:
+            made = fresh()
+            refit(made, folds, config, epochs=how.best_epoch)
+            _set_calibration(made, calibrations)
+        return Trained(
+            model=made.eval(),
+            graph=full.graph,
+            trained=made.trained,
+            history=how.history,
+            best_epoch=how.best_epoch,
+            calibrations=calibrations,
+            reports=reports,
+            verdicts=verdicts,
+            errors=how.errors,
+        )
+
+
+def _untrained(model: Shgat, full: View, errors: Mapping[str, float]) -> Trained:
+    return Trained(
+        model=model.eval(),
+        graph=full.graph,
+        trained=model.trained,
+        history=(),
+        best_epoch=0,
+        calibrations={task: Calibration() for task in model.config.tasks},
+        reports={},
+        verdicts={},
+        errors=errors,
+    )
+
+
+def _calibrate(
+    model: Shgat, stopping: TrainingFold, config: TrainingConfig
+) -> dict[RankingTask, Calibration]:
+    """Fit on the stopping fold and set in the model; the identity where that has no examples."""
+    fold = PreparedFold(model, stopping)
+    scores = held_back(model, fold, config).scores
+    fitted = {task: calibrated(examples, scores[task]) for task, examples in fold.tasks.items()}
+    found = {task: fitted.get(task, Calibration()) for task in model.config.tasks}
+    _set_calibration(model, found)
+    return found
+
+
+def _judge(
+    model: Shgat,
+    judging: TrainingFold,
+    calibrations: Mapping[RankingTask, Calibration],
+    config: TrainingConfig,
+) -> tuple[dict[RankingTask, GateVerdict], dict[RankingTask, CalibrationReport]]:
+    fold = PreparedFold(model, judging)
+    scores = held_back(model, fold, config).scores
+    verdicts = {
+        task: judged(examples, scores[task], seed=config.seed)
+        for task, examples in fold.tasks.items()
+    }
+    reports = {
+        task: report(examples, scores[task], calibrations[task])
+        for task, examples in fold.tasks.items()
+    }
+    return verdicts, reports
+
+
+def _set_calibration(model: Shgat, calibrations: Mapping[RankingTask, Calibration]) -> None:
+    for task, found in calibrations.items():
+        values = torch.tensor([found.slope, found.intercept])
+        model.calibration.get_buffer(task.value).copy_(values)
+
+
+@contextmanager
+def _deterministic() -> Iterator[None]:
+    """Torch takes deterministic algorithms until the end; afterwards what it took before."""
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
