@@ -77,8 +77,7 @@ def served_loss(
 def failed_loss(
     scores: Float[Tensor, "queries candidates"], failed: Bool[Tensor, "queries candidates"]
 ) -> Float[Tensor, " queries"]:
-    """Unlikelihood of the failed choices together; 0 for a query without one, and where there is
-    no other candidate to choose."""
+    """Unlikelihood of the failed choices together; 0 without one, or without another candidate."""
     others = _log_sum(scores, ~failed)
     chosen = _log_sum(scores, failed)
     known = failed.any(dim=1) & ~failed.all(dim=1)

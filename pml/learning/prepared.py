@@ -42,7 +42,7 @@ class PreparedFold:
     def rows(
         self, task: RankingTask, batch: Batch[str]
     ) -> tuple[Rows, Float32[np.ndarray, " rows"]]:
-        """Of the examples of the traces drawn, with importance weights; twice of one drawn twice."""
+        """Of the examples of the traces drawn, with importance weights; again if drawn again."""
         known = self._rows[task]
         found = [
             (row, weight)

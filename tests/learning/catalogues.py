@@ -73,7 +73,7 @@ class Catalogue:
 
     def topic(self, intent: str) -> int:
         """The number in it."""
-        return int(intent.split()[-1]) % self.tools
+        return int(intent.rsplit(maxsplit=1)[-1]) % self.tools
 
     @property
     def examples(self) -> list[Example]:
@@ -121,7 +121,9 @@ class Catalogue:
 
     def fold(self, known: Sequence[Example], asked: Sequence[Example]) -> TrainingFold:
         """All views are alike: nothing in them is made of intents."""
-        return TrainingFold(view=self.view, tasks={task: self._task(task, asked) for task in RankingTask})
+        return TrainingFold(
+            view=self.view, tasks={task: self._task(task, asked) for task in RankingTask}
+        )
 
     def folds(
         self, examples: Sequence[Example] | None = None, *, folds: int = 5
