@@ -36,7 +36,7 @@ AT_ONCE = 2
 ATTEMPTS = 250
 """Runs spent on making one failure smaller."""
 SHRUNK_PER_KIND = 6
-"""Further failures of one kind are counted, and not made smaller."""
+"""Further failures of one kind are counted, and not made smaller; nor what takes for ever."""
 
 
 class Worker:
@@ -58,7 +58,8 @@ class Worker:
             return True
         kind = _kind(found[0])
         self.failures[kind] += 1
-        if self.failures[kind] <= SHRUNK_PER_KIND and time.monotonic() < self._deadline:
+        few = self.failures[kind] <= SHRUNK_PER_KIND and kind != TimeoutError.__name__
+        if few and time.monotonic() < self._deadline:
             choices = await self._smaller(dice.made, seed, found)
             source = await self._shorter(written(Replayed(choices), seed), found)
             case = replace(written(dice, seed), source=source)

@@ -142,7 +142,7 @@ class Branching(Classes):
                 [f"let {i} = 0; do {{ {i}++; if ({flag}) continue; {a}; }} while ({i} < 2);"],
                 [f"let {i} = 0; do {a}; while ({i}++ < 1 && {b});"],
                 [f"let {i} = 0; for (;;) {{ if (++{i} > 2) break; {a}; if ({flag}) break; }}"],
-                [f"let {i} = 0; while (true) {{", *block, f"  if (++{i} > 1) break;", "}"],
+                [f"let {i} = 0; while (true) {{ if (++{i} > 2) break;", *block, "}"],
                 [f"for (let {i} = 0, n = {a}; {i} < 2 && {b} !== 'no'; {i}++) out.push(n, {i});"],
                 [f"for (let {i} = 0; {i} < 2; {i} += 1, {a}) {{ if ({flag}) continue; {b}; }}"],
                 [f"for (const {{ length: {i} }} of args.items) out.push([{i}, {a}]);"],

@@ -20,12 +20,16 @@ _LINE_BYTES = 50_000_000
 
 
 class Native:
-    """Speaks the sandbox's turns, without any part of PML between code and calls."""
+    """Speaks the sandbox's turns, without any part of PML between code and calls.
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    A process that does not answer is replaced: it may be in a loop without end.
+    """
+
+    def __init__(self, cache: str) -> None:
         self.one_at_a_time = asyncio.Lock()
         """To be held while a program is played: the next start forgets the one before."""
-        self._process = process
+        self._cache = cache
+        self._process: asyncio.subprocess.Process | None = None
         self._decoder = msgspec.json.Decoder(tuple[TurnItem, ...])
 
     async def start(self, case: Case, now_ms: int) -> tuple[TurnItem, ...]:
@@ -56,27 +60,43 @@ class Native:
         return await self._turn({"type": "fire", "timer": timer, "nowMs": now_ms})
 
     async def _turn(self, message: dict[str, Any]) -> tuple[TurnItem, ...]:
+        if self._process is None:
+            self._process = await _deno(self._cache)
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        stdin.write(msgspec.json.encode(message) + b"\n")
-        await stdin.drain()
-        async with asyncio.timeout(ANSWER_TIMEOUT_S):
-            line = await stdout.readline()
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                stdin.write(msgspec.json.encode(message) + b"\n")
+                await stdin.drain()
+                line = await stdout.readline()
+        except BaseException:  # its answer would be taken for that of the next message
+            await self.end()
+            raise
         return self._decoder.decode(line)
+
+    async def end(self) -> None:
+        """End the process; the next message starts another."""
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
 
 
 @asynccontextmanager
 async def native_runner() -> AsyncIterator[Native]:
     """A Deno process without permissions; it ends with the context."""
     with TemporaryDirectory(prefix="pml-oracle-") as cache:
-        async with _deno(cache) as process:
-            yield Native(process)
+        native = Native(cache)
+        try:
+            yield native
+        finally:
+            await native.end()
 
 
-@asynccontextmanager
-async def _deno(cache: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(
+async def _deno(cache: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
         deno.find_deno_bin(),
         *("run", "--quiet", "--no-prompt", "--no-remote", "--no-npm", "--no-config", "--no-lock"),
         str(HARNESS),
@@ -85,9 +105,3 @@ async def _deno(cache: str) -> AsyncIterator[asyncio.subprocess.Process]:
         env={"NO_COLOR": "1", "TZ": "UTC", "DENO_DIR": cache},
         limit=_LINE_BYTES,
     )
-    try:
-        yield process
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()

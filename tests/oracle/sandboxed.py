@@ -10,7 +10,6 @@ import msgspec
 from pml.domain.limits import Limits
 from pml.domain.record import JsonText
 from pml.domain.run import Outcome, Returned
-from pml.errors import SandboxDiedError
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.guards import Guards
 from pml.runtime.sandbox.pool import SandboxPool
@@ -142,11 +141,11 @@ class Reusing:
 
     @asynccontextmanager
     async def checkout(self) -> AsyncIterator[Player]:
-        """A sandbox that nobody else has; ended after `PROGRAMS_EACH` programs, or when it died."""
+        """A sandbox that nobody else has; ended after `PROGRAMS_EACH` programs, or one that broke."""
         player = self._idle.pop() if self._idle else await _Again.begin(self._pool)
         try:
             yield player
-        except SandboxDiedError:
+        except BaseException:  # it died, or may still be running the program
             player.programs = PROGRAMS_EACH
             raise
         finally:

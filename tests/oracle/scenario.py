@@ -69,6 +69,8 @@ class Observed:
 
     calls: list[tuple[str, JsonText]] = field(default_factory=list)
     """Tool and arguments, in order of issue."""
+    refused: list[tuple[str, JsonText]] = field(default_factory=list)
+    """Those that were issued after the program had settled."""
     given: list[tuple[str, int]] = field(default_factory=list)
     """Outcomes and timers, in the order in which the code got them."""
     undelivered: list[int] = field(default_factory=list)
@@ -98,6 +100,7 @@ class Observed:
         )
         return {
             "calls": self.calls,
+            "refused": self.refused,
             "given": self.given,
             "undelivered": self.undelivered,
             "rejections": sorted(self.rejections),
@@ -159,6 +162,8 @@ class _World:
                 self._seen.rejections.append(item.message)
             elif not self._seen.settled:
                 self._take_one(item)
+            elif isinstance(item, CallIssued):
+                self._seen.refused.append((f"{item.server}:{item.tool}", item.arguments))
 
     def _take_one(self, item: TurnItem) -> None:
         match item:
