@@ -222,6 +222,7 @@ def _analyse(names: _Names, text: str, catalog: Catalog) -> Program:
         unreachable=flow.unreachable,
         unawaited=flow.unawaited(),
         misused=Misuses(source, scopes, names.functions, calls).all(),
+        cut=live.targets.cut,
         report=report,
     )
     provided = _provided(arguments, ids, catalog, flow.graph, drawn)

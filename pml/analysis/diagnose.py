@@ -172,9 +172,19 @@ def report_flow(
     unreachable: Iterable[Syntax],
     unawaited: Iterable[Syntax],
     misused: Iterable[Misuse],
+    cut: Syntax | None,
     report: Reporter,
 ) -> None:
-    """Code that never runs, calls whose outcome nobody looks at, promises taken for values."""
+    """Code that never runs, calls whose outcome nobody looks at, promises taken for values.
+
+    ``cut`` is a call that may run more functions than were followed.
+    """
+    if cut is not None:
+        message = (
+            "this may run more functions than are followed: all calls are shown, but they may "
+            "happen in an order that is not; call functions by their names, or split the program"
+        )
+        report.warn(cut, "too-many-functions", message)
     for node in unreachable:
         report.warn(node, "unreachable-code", "this is never reached")
     told = set()
