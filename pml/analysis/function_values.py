@@ -204,7 +204,7 @@ class FunctionValues:
 
     def _resolve(self, start: _Step) -> None:
         """Find what a step stands for, and all on the way there."""
-        for together in components(start, self._unresolved):
+        for together in components([start], self._unresolved):
             if together[0] in self._known:
                 continue
             found = self._together(together)
