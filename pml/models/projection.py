@@ -114,7 +114,7 @@ class Projection:
         """
         check_shape("vector", vector, (self._dim,), ("dim",))
         check_finite("vector", vector)
-        state: Float32[np.ndarray, " width"] = self._weights[kind] @ vector
+        state: Float32[np.ndarray, " width"] = np.vecdot(self._weights[kind], vector)
         row = self._rows.get((kind, key))
         if row is not None and self._table is not None:
             state += self._table[row]

@@ -1,8 +1,12 @@
-"""From node states to scores: one matrix product for all candidates of a task.
+"""From node states to scores: one product of all candidates' rows with a query.
 
 The score of `pml.models.config` is linear in what is known of a node alone: its state, and the
 tanh of its features.  Both stand side by side in the node's row, and a query becomes one vector of
 that width; evidence and bias are added.
+
+Products of a matrix and a vector are `numpy.vecdot`: they are bound by memory, and BLAS, told that
+it may use several threads, waits for each of them.  On a busy machine with two cores that made
+0.2 ms of 20 ms.  A node's score then does not depend on what other nodes there are, to the bit.
 """
 
 from dataclasses import dataclass
@@ -58,7 +62,7 @@ class Readout:
         called: Float32[np.ndarray, "called width"],
     ) -> Float32[np.ndarray, " columns"]:
         """What rows are multiplied with; ``called`` are states of tools, the earliest first."""
-        result: Float32[np.ndarray, " columns"] = self.weight @ vector + self.bias
+        result: Float32[np.ndarray, " columns"] = np.vecdot(self.weight, vector) + self.bias
         if self.last is not None and self.mean is not None and len(called):
             result[: len(self.last)] += self.last @ called[-1] + self.mean @ called.mean(axis=0)
         return result
@@ -70,7 +74,7 @@ class Readout:
     ) -> Float32[np.ndarray, " candidates"]:
         """What retrievers add to the scores."""
         weights = self.evidence + self.by_stats @ stats
-        return np.asarray(evidence @ weights)
+        return np.asarray(np.vecdot(evidence, weights))
 
     def probability(self, raw: Float32[np.ndarray, "..."]) -> Float32[np.ndarray, "..."]:
         """Calibrated; without overflow however large a score is."""

@@ -1,7 +1,7 @@
 """Scores of a trained SHGAT, as it serves: numpy alone, no torch (LE-5, LE-7).
 
 States of nodes are computed once for the graph and kept (`pml.models.served_nodes`); a query is
-then one matrix product over all candidates.  The mathematics is that of `pml.models.config`.
+then one product with the rows of all candidates.  The mathematics is that of `pml.models.config`.
 
 One thread at a time: no score may be asked for while a node is added, changed or removed.
 """
@@ -97,7 +97,7 @@ class Scorer:
     def _scores(self, task: RankingTask, query: Query) -> Scores:
         readout = self._readout(task)
         rows = self.nodes.rows(_kind(task))
-        raw = rows @ self._asked(readout, query)
+        raw = np.vecdot(rows, self._asked(readout, query))
         raw += self._evidence(readout, query, len(rows))
         raw += readout.intercept
         return Scores(raw=raw, probabilities=readout.probability(raw))

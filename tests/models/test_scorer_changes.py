@@ -13,7 +13,7 @@ from pml.models.config import ShgatConfig
 from pml.models.hypergraph import hypergraph
 from pml.models.inputs import NodeInputs
 from pml.models.projection import NodeKind
-from pml.models.scorer import Scorer
+from pml.models.scorer import Query, Scorer
 from pml.models.served_nodes import ServedNodes
 from tests.models.exports import exported
 from tests.models.worlds import CONFIG, DEEP, World, inputs_of, worlds
@@ -187,6 +187,15 @@ def test_a_new_capability_changes_what_is_in_it_at_any_depth() -> None:
         np.zeros(WIDTHS[NodeKind.CAPABILITIES], np.float32),
     )
     assert changed(before, after) == {"t4", "c1", "t1", "t2"}
+
+
+def test_scores_of_others_stay_to_the_bit() -> None:
+    scorer = Scorer(exported(CONFIG, DEEP.graph), DEEP.graph, inputs_of(DEEP.graph))
+    query = Query(vector=np.linspace(-1, 1, CONFIG.dim, dtype=np.float32))
+    before = scorer.score_all_tools(query).raw
+    for number in range(9):
+        scorer.nodes.add_tool(f"new{number}", VECTOR, FEATURES)
+    np.testing.assert_array_equal(scorer.score_all_tools(query).raw[: len(before)], before)
 
 
 def test_other_features_change_their_own_node_only() -> None:

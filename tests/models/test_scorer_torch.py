@@ -30,7 +30,8 @@ def drawn_graph() -> Hypergraph:
     members = []
     for number in range(90):
         own = {tools[place] for place in (400 * rng.random(6) ** 3).astype(int)}
-        inner = rng.choice(number // 30 * 30, 3) if number >= 30 else []
+        lower = number // 30 * 30
+        inner = rng.integers(lower, size=3).tolist() if lower else []
         inside = tuple(f"c{place}" for place in sorted(set(inner)))
         members.append(Members(id=f"c{number}", tools=tuple(sorted(own)), capabilities=inside))
     return hypergraph(tools, members)
