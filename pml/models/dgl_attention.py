@@ -6,6 +6,7 @@ this file is all that goes when it no longer installs.
 """
 
 import os
+import warnings
 
 from jaxtyping import Float
 from torch import Tensor
@@ -16,8 +17,11 @@ from pml.models.attention import SLOPE, Pairs
 # Read when dgl is imported; without it dgl writes a file into the home directory.
 os.environ.setdefault("DGLBACKEND", "pytorch")
 
-import dgl
-from dgl.ops import edge_softmax, u_add_v, u_mul_e_sum
+# Python says so when it compiles some docstrings of dgl.
+with warnings.catch_warnings():
+    warnings.filterwarnings("ignore", "invalid escape sequence", DeprecationWarning)
+    import dgl
+    from dgl.ops import edge_softmax, u_add_v, u_mul_e_sum
 
 
 class DglPool:

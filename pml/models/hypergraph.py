@@ -74,8 +74,9 @@ def hypergraph(tools: Iterable[str], capabilities: Iterable[Members] = ()) -> Hy
     known_tools = _numbered(tools, "tool")
     known = {one.id: one for one in capabilities_once(capabilities)}
     level = _levels(known)
-    highest = max(level.values(), default=0)
-    by_level = [tuple(key for key in known if level[key] == n) for n in range(1, highest + 1)]
+    by_level: list[list[str]] = [[] for _ in range(max(level.values(), default=0))]
+    for key in known:
+        by_level[level[key] - 1].append(key)
     first = len(known_tools)
     number = {key: first + at for at, key in enumerate(key for one in by_level for key in one)}
     pairs = [
@@ -88,7 +89,7 @@ def hypergraph(tools: Iterable[str], capabilities: Iterable[Members] = ()) -> Hy
     ]
     sorted_pairs = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
     return Hypergraph(
-        levels=(tuple(known_tools), *by_level),
+        levels=(tuple(known_tools), *map(tuple, by_level)),
         members=sorted_pairs[:, 1].copy(),
         containers=sorted_pairs[:, 0].copy(),
     )

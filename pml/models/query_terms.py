@@ -1,5 +1,7 @@
 """What a score takes from retrievers, and what makes a probability of it."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -14,8 +16,21 @@ class EvidenceWeights(nn.Module):
     def __init__(self, config: ShgatConfig, task: RankingTask) -> None:
         super().__init__()
         columns = len(config.evidence_of(task))
+        self._task = task
         self.base = nn.Parameter(torch.zeros(columns))  # a
         self.by_stats = nn.Parameter(torch.zeros(columns, len(config.stats)))  # B
+
+    def start(self, weights: Sequence[float]) -> None:
+        """Begin with these.
+
+        Raises:
+            ValueError: they are not as many as the columns.
+        """
+        columns = len(self.base)
+        if len(weights) != columns:
+            msg = f"evidence of {self._task} must start with {columns} weights, got {len(weights)}"
+            raise ValueError(msg)
+        self.base.copy_(torch.tensor(weights))
 
     def forward(
         self,

@@ -111,7 +111,7 @@ class Shgat(nn.Module):
         for layer in self.features.values():
             layer.start(generator)
         for task, weights in start.evidence.items():
-            self.evidence[task].base.copy_(torch.tensor(weights))
+            self.evidence[task].start(weights)
 
     def standardise_by(self, inputs: NodeInputs) -> None:
         """Take means and deviations of features from these nodes, before training."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pml.models.config import ShgatConfig, contribution_names, parameter_shapes
@@ -20,6 +20,8 @@ from tests.models.worlds import (
     worlds,
 )
 
+TRAINED = TrainedIds(tools=("t1", "gone", "t0"), capabilities=("t0", "c0", "c2"))
+MODEL = model_of(TRAINED)
 TASKS = st.sampled_from(list(RankingTask))
 CONFIGS = [
     CONFIG,
@@ -30,11 +32,11 @@ CONFIGS = [
 ]
 
 
-def terms_of(model: Shgat, world: World, task: RankingTask) -> np.ndarray:
+def terms_of(world: World, task: RankingTask) -> np.ndarray:
     graph = world.graph
-    states = model.states(model.view(graph, inputs_of(graph)))
-    asked = model.query_tensors(task, graph, queries_of(graph, task))
-    return model.contributions(task, states, asked).detach().numpy()
+    states = MODEL.states(MODEL.view(graph, inputs_of(graph)))
+    asked = MODEL.query_tensors(task, graph, queries_of(graph, task))
+    return MODEL.contributions(task, states, asked).detach().numpy()
 
 
 @pytest.mark.parametrize("config", CONFIGS)
@@ -45,25 +47,25 @@ def test_names_and_shapes_of_the_state_are_those_of_the_config(config: ShgatConf
     assert found == parameter_shapes(config, trained_nodes=3)
 
 
+@settings(max_examples=40)
 @given(worlds(), TASKS)
 def test_scores_are_those_of_the_dense_twin(world: World, task: RankingTask) -> None:
     graph = world.graph
     inputs, queries = inputs_of(graph), queries_of(graph, task)
-    trained = TrainedIds(tools=("t1", "gone", "t0"), capabilities=("t0", "c0", "c2"))
-    model = model_of(trained)
-    parameters = arrays_of(model)
-    twin = Dense(config=CONFIG, parameters=parameters, trained=trained, graph=graph, inputs=inputs)
+    twin = Dense(
+        config=CONFIG, parameters=arrays_of(MODEL), trained=TRAINED, graph=graph, inputs=inputs
+    )
     expected = twin.terms(task, queries)
-    found = terms_of(model, world, task)
+    found = terms_of(world, task)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
+@settings(max_examples=40)
 @given(worlds(), TASKS)
 def test_contributions_add_up_to_the_score(world: World, task: RankingTask) -> None:
     graph = world.graph
-    model = model_of(TrainedIds.of(graph))
-    states = model.states(model.view(graph, inputs_of(graph)))
-    asked = model.query_tensors(task, graph, queries_of(graph, task))
-    terms = model.contributions(task, states, asked)
+    states = MODEL.states(MODEL.view(graph, inputs_of(graph)))
+    asked = MODEL.query_tensors(task, graph, queries_of(graph, task))
+    terms = MODEL.contributions(task, states, asked)
     assert len(terms) == len(contribution_names(CONFIG))
-    torch.testing.assert_close(terms.sum(0), model.scores(task, states, asked))
+    torch.testing.assert_close(terms.sum(0), MODEL.scores(task, states, asked))

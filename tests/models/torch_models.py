@@ -22,7 +22,7 @@ def model_of(
     model = Shgat(config, trained, generator=generator, library=library).double()
     for name, values in sorted(model.state_dict().items()):
         drawn = torch.randn(values.shape, generator=generator, dtype=torch.float64)
-        values.copy_(drawn.abs() + 0.5 if "deviation" in name else drawn)
+        values.copy_(drawn.abs() + 0.5 if "deviation" in name else drawn / 2)
     return model
 
 
