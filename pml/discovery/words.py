@@ -11,6 +11,8 @@ PML's search is measured against.
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import Stemmer  # type: ignore[import-not-found]  # an extension module without stubs
@@ -70,3 +72,8 @@ def split(text: str) -> list[str]:
     decomposed = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
     folded = unicodedata.normalize("NFC", decomposed)
     return _WORD.findall(_CAMEL.sub(" ", folded).lower())
+
+
+def with_pairs(words: Sequence[str]) -> list[str]:
+    """Words, then neighbouring ones as one: two words in order tell more than both alone."""
+    return [*words, *(f"{one} {next_one}" for one, next_one in pairwise(words))]

@@ -1,0 +1,126 @@
+"""What retrievers say does not depend on history, and leaves out what is left out (LE-5, LE-8)."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pml.discovery.evidence import (
+    NEIGHBOURS,
+    PAST_COLUMNS,
+    TEXT_COLUMNS,
+    PastEvidence,
+    TextEvidence,
+    grams,
+    parts_of,
+)
+
+sentence = st.lists(
+    st.sampled_from(["send", "mail", "weather", "today", "file", "delete", "readFile", "."]),
+    max_size=6,
+).map(" ".join)
+changes = st.lists(st.tuples(st.integers(0, 4), st.none() | sentence), max_size=12)
+ROWS = 5
+
+
+@given(changes, sentence)
+def test_texts_answer_as_if_what_is_there_had_been_put_alone(
+    changes: list[tuple[int, str | None]], intent: str
+) -> None:
+    changed, anew = TextEvidence(), TextEvidence()
+    left: dict[int, str] = {}
+    for row, text in changes:
+        if text is None:
+            changed.remove(row)
+            left.pop(row, None)
+        else:
+            changed.put(row, text)
+            left[row] = text
+    for row, text in left.items():
+        anew.put(row, text)
+    found = changed.ask(intent, ROWS)
+    np.testing.assert_allclose(found, anew.ask(intent, ROWS), atol=1e-6)
+    assert found.min(initial=0) >= 0
+    assert found.max(initial=0) <= 1 + 1e-6
+
+
+@given(changes, sentence)
+def test_past_intents_answer_as_if_what_is_there_had_been_put_alone(
+    changes: list[tuple[int, str | None]], intent: str
+) -> None:
+    changed, anew = PastEvidence(), PastEvidence()
+    left: dict[int, str] = {}
+    for row, text in changes:
+        if text is None:
+            changed.remove(row)
+            left.pop(row, None)
+        else:
+            changed.put(row, text, {row % 2, 2})
+            left[row] = text
+    for row, text in left.items():
+        anew.put(row, text, {row % 2, 2})
+    found, stats = changed.ask(intent, ROWS)
+    expected, expected_stats = anew.ask(intent, ROWS)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(stats, expected_stats, atol=1e-6)
+    assert found.max(initial=0) <= 1 + 1e-6
+
+
+def test_a_candidate_that_fits_one_part_is_as_good_there_as_one_that_fits_all_of_another() -> None:
+    texts = TextEvidence()
+    texts.put(0, "weather forecast for a city")
+    texts.put(1, "send mail to people")
+    texts.put(2, "delete a database")
+    said = texts.ask("Tell the weather forecast for the city of Bonn tomorrow. Send mail.", 3)
+    column = TEXT_COLUMNS.index("part_cosine")
+    np.testing.assert_allclose(said[:2, column], 1)
+    assert said[2, column] == 0
+    assert said[0, TEXT_COLUMNS.index("cosine")] > said[1, TEXT_COLUMNS.index("cosine")]
+
+
+def test_inflected_and_compound_words_share_grams() -> None:
+    texts = TextEvidence()
+    texts.put(0, "calculateTranslations")
+    texts.put(1, "sendMail")
+    said = texts.ask("translator", 2)[:, TEXT_COLUMNS.index("grams")]
+    assert said[0] > 0
+    assert said[1] == 0
+
+
+def test_votes_are_shares_and_popularity_counts_all() -> None:
+    past = PastEvidence()
+    past.put(0, "send a mail", {0})
+    past.put(1, "send mail now", {0, 1})
+    past.put(2, "delete the file", {2})
+    said, stats = past.ask("send a mail", 4)
+    votes, nearest, popularity = (said[:, PAST_COLUMNS.index(name)] for name in PAST_COLUMNS)
+    assert votes[0] > votes[1] > votes[2] == votes[3] == 0
+    assert votes[0] < 1
+    np.testing.assert_allclose(nearest[0], 1, atol=1e-6)
+    np.testing.assert_allclose(popularity, np.log1p([2, 1, 1, 0]) / np.log1p(3), atol=1e-6)
+    np.testing.assert_allclose(stats[0], 1, atol=1e-6)
+
+
+def test_a_past_intent_that_is_left_out_says_nothing_of_itself() -> None:
+    past = PastEvidence()
+    past.put(0, "send a mail", {0})
+    past.remove(0)
+    said, stats = past.ask("send a mail", 1)
+    assert not said.any()
+    assert not stats.any()
+
+
+def test_at_most_the_nearest_vote() -> None:
+    past = PastEvidence()
+    for row in range(2 * NEIGHBOURS):
+        past.put(row, "send mail " + "again " * row, {row})
+    said, _ = past.ask("send mail", 2 * NEIGHBOURS)
+    assert (said[:, 0] > 0).sum() == NEIGHBOURS
+
+
+def test_an_intent_falls_into_its_sentences() -> None:
+    assert list(parts_of("Do this! Then v1.2 that...\n\n. ?")) == ["Do this!", "Then v1.2 that..."]
+    assert list(parts_of(" ")) == []
+
+
+def test_grams_are_of_words_with_marked_ends() -> None:
+    assert grams("Ab c") == [" ab", "ab ", " ab ", " c "]
