@@ -1,7 +1,7 @@
-"""Steps of training in torch: forward, loss over all tools, backward, AdamW.
+"""Training in torch: the learner as `pml train` runs it, and bare steps to compare with.
 
-Beside it the same steps with dense masks in place of pairs, as a model without sparse attention
-would do; parameters, inputs and queries are the same.
+A bare step is forward, cross-entropy over all tools, backward, AdamW.  The same steps with dense
+masks in place of pairs are the alternative; parameters, inputs and queries are equal.
 """
 
 import math
@@ -16,6 +16,10 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, leaky_relu
 
 from experiments.bench.shgat_parts.world import CONFIG, DIM, EVIDENCE, World, unit
+from pml.learning.folds import HeldQueries, Targets, TaskExamples, TrainingFold
+from pml.learning.folds import View as Known
+from pml.learning.learner import Learner
+from pml.learning.training_config import TrainingConfig
 from pml.models.attention import SLOPE
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import Queries, RankingTask
@@ -59,10 +63,44 @@ def masked(graph: Hypergraph, device: torch.device) -> Wiring:
     )
 
 
+def learner_examples_per_s(made: World, library: Library) -> float:
+    """Throughput of the learner on the CPU: one pass over a few thousand traces, after a first."""
+    batches = [_batch(made, seed) for seed in range(STEPS)]
+    queries = Queries(
+        vectors=np.concatenate([one.vectors for one, _ in batches]),
+        evidence=np.concatenate([one.evidence for one, _ in batches]),
+        stats=np.concatenate([one.stats for one, _ in batches]),
+    )
+    answers = np.concatenate([answers for _, answers in batches])
+    targets = Targets(
+        positives=tuple(answers[:, None]),
+        failed=(np.zeros(0, np.int64),) * len(answers),
+        weights=np.ones(len(answers), np.float32),
+        sources=tuple(f"trace{at}" for at in range(len(answers))),
+        groups=np.arange(len(answers)),
+    )
+    task = TaskExamples(
+        queries=HeldQueries(queries=queries),
+        targets=targets,
+        fallback=lambda asked: asked.evidence[:, :, 0],
+    )
+    fold = TrainingFold(
+        view=Known(graph=made.graph, inputs=made.inputs), tasks={RankingTask.TOOLS: task}
+    )
+    generator = torch.Generator().manual_seed(0)
+    model = Shgat(CONFIG, made.model.trained, generator=generator, library=library)
+    model.standardise_by(made.inputs)
+    learner = Learner(model, [fold], TrainingConfig(batch=BATCH, epochs=2))
+    learner.run()
+    started = time.perf_counter()
+    seen = learner.run().examples
+    return seen / (time.perf_counter() - started)
+
+
 def examples_per_s(
     made: World, device: torch.device, library: Library, *, dense: bool = False
 ) -> float:
-    """Throughput of training to rank tools."""
+    """Throughput of bare steps."""
     generator = torch.Generator().manual_seed(0)
     model = Shgat(CONFIG, made.model.trained, generator=generator, library=library).to(device)
     view = model.view(made.graph, made.inputs)
@@ -70,19 +108,19 @@ def examples_per_s(
         view = replace(view, wiring=masked(made.graph, device))
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
     batches = [_batch(made, seed) for seed in range(WARM_UP + STEPS)]
-    for number, (queries, targets) in enumerate(batches):
+    for number, (queries, answers) in enumerate(batches):
         if number == WARM_UP:
             started = now_s(device)
         asked = model.query_tensors(RankingTask.TOOLS, made.graph, queries)
         scores = model.scores(RankingTask.TOOLS, model.states(view), asked)
         optimiser.zero_grad()
-        loss = cross_entropy(scores, targets.to(device))
+        loss = cross_entropy(scores, torch.from_numpy(answers).to(device))
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     return BATCH * STEPS / (now_s(device) - started)
 
 
-def _batch(made: World, seed: int) -> tuple[Queries, Tensor]:
+def _batch(made: World, seed: int) -> tuple[Queries, np.ndarray]:
     rng = np.random.default_rng(seed)
     tools = len(made.graph.tools)
     queries = Queries(
@@ -90,7 +128,7 @@ def _batch(made: World, seed: int) -> tuple[Queries, Tensor]:
         evidence=rng.random((BATCH, tools, len(EVIDENCE)), dtype=np.float32),
         stats=rng.random((BATCH, len(CONFIG.stats)), dtype=np.float32),
     )
-    return queries, torch.from_numpy(rng.integers(tools, size=BATCH))
+    return queries, rng.integers(tools, size=BATCH)
 
 
 def now_s(device: torch.device) -> float:
