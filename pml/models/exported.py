@@ -22,7 +22,7 @@ class ExportedShgat:
 
     Invariant: the arrays are those of `parameter_shapes`, finite, with deviations above 0; the
     graph is one that `pml.models.hypergraph.hypergraph` could have made; nodes with an id
-    embedding are in it.
+    embedding are in it; the gate judges tasks of the model.
 
     Raises:
         ValueError: it is not so; says what was expected and what was found.
@@ -58,6 +58,8 @@ def _faults(model: ExportedShgat) -> Iterator[str]:
     yield from _trained_faults("tool", model.trained.tools, model.graph.tools)
     yield from _trained_faults("capability", model.trained.capabilities, model.graph.capabilities)
     yield from _array_faults(model)
+    for task in sorted(model.gate.keys() - set(model.config.tasks)):
+        yield f"expected the gate to judge {', '.join(model.config.tasks)}, found {task!r}"
     for name, value in model.metrics.items():
         if not np.isfinite(value):
             yield f"expected metric {name!r} to be a finite number, found {value}"

@@ -132,12 +132,19 @@ class Projection:
     def term(
         self, kind: NodeKind, features: Float32[np.ndarray, " columns"]
     ) -> Float32[np.ndarray, " terms"]:
-        """Of one node.
+        """Of one node; raises as `renewed`."""
+        terms: Float32[np.ndarray, " terms"] = self.renewed(kind, features[None], 1)[0]
+        return terms
+
+    def renewed(
+        self, kind: NodeKind, features: Float32[np.ndarray, "nodes columns"], nodes: int
+    ) -> Float32[np.ndarray, "nodes terms"]:
+        """Of so many nodes.
 
         Raises:
-            ValueError: there are more or fewer columns than of that kind, or one is not finite.
+            ValueError: there are more or fewer rows, more or fewer columns than of that kind, or
+                one is not finite.
         """
-        check_shape("features", features, (len(_COLUMNS[kind]),), ("columns",))
+        check_shape("features", features, (nodes, len(_COLUMNS[kind])), ("nodes", "columns"))
         check_finite("features", features)
-        terms: Float32[np.ndarray, " terms"] = self._terms[kind].terms(features[None])[0]
-        return terms
+        return self._terms[kind].terms(features)

@@ -121,6 +121,20 @@ class ServedNodes:
         """As `change_tool`; a capability's vector changes with each new past intent."""
         self._change(NodeKind.CAPABILITIES, key, vector, features)
 
+    def renew_features(
+        self, kind: NodeKind, features: Float32[np.ndarray, "nodes columns"]
+    ) -> None:
+        """Give all nodes of a kind the features they have by now, in the order of their ids.
+
+        What is told of runs fades with time, of all nodes at once.
+
+        Raises:
+            ValueError: they do not fit or are not finite.
+        """
+        states = self._states.of(kind)
+        terms = self._projection.renewed(kind, features, len(states.nodes))
+        states.rows.values[:, self._states.width :] = terms
+
     def change_members(self, members: Members) -> None:
         """Give a capability other members; those that are not known are passed over.
 

@@ -204,6 +204,19 @@ def test_other_features_change_their_own_node_only() -> None:
     assert changed(before, after) == {"t1"}
 
 
+def test_features_of_all_tools_are_renewed_at_once() -> None:
+    one_by_one, at_once = served(), served()
+    rng = np.random.default_rng(5)
+    features = rng.normal(size=(len(at_once.tools), WIDTHS[NodeKind.TOOLS])).astype(np.float32)
+    for key, row in zip(one_by_one.tools, features, strict=True):
+        one_by_one.change_tool(key, features=row)
+    at_once.renew_features(NodeKind.TOOLS, features)
+    for key, row in rows_by_id(at_once, NodeKind.TOOLS).items():
+        np.testing.assert_allclose(row, rows_by_id(one_by_one, NodeKind.TOOLS)[key], atol=1e-6)
+    with pytest.raises(ValueError, match="features must be 5 nodes"):
+        at_once.renew_features(NodeKind.TOOLS, features[1:])
+
+
 def test_a_capability_that_nothing_is_linked_to_changes_alone() -> None:
     before, after = served(), served()
     after.change_capability("c4", vector=np.ones(CONFIG.dim, np.float32))
