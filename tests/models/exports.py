@@ -36,7 +36,7 @@ def exported(
         data_hash="0" * 64,
         seed=seed,
         pml_version="0.1.0",
-        gate={"tools": True, "capabilities": False},
+        gate={str(task): task is RankingTask.TOOLS for task in config.tasks},
         metrics={"tools.ndcg@10": 0.9},
     )
 
