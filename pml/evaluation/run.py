@@ -40,7 +40,7 @@ def evaluate(
     started, started_at_ms = time.perf_counter(), time.time_ns() // 1_000_000
     registry = order.registry()
     _check_names(order)
-    datasets = [_facts(load(folder)) for folder in order.folders]
+    datasets = [facts(load(folder)) for folder in order.folders]
     todo = pieces(order, registry.tasks)
     found: list[ProblemResult] = []
     under_way: dict[_Key, ProblemResult] = {}
@@ -131,7 +131,8 @@ def _check_names(order: Order) -> None:
         raise RequestError(message)
 
 
-def _facts(loaded: Loaded) -> DatasetFacts:
+def facts(loaded: Loaded) -> DatasetFacts:
+    """What a report says of a data set."""
     files = [DataFile(name=each.name, sha256=each.sha256, rows=each.rows) for each in loaded.files]
     return DatasetFacts(
         name=loaded.dataset.name,

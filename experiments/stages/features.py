@@ -1,0 +1,44 @@
+"""Stage `features`: examples on views that do not know them, as arrays."""
+
+from collections import Counter
+
+from pml.embedding.static import load_static
+from pml.learning.folds import cross_fitted
+from pml.workspace.encoding import FOLDER
+from pml.workspace.examples import examples_of
+from pml.workspace.files import write_json
+from pml.workspace.folds import Folds
+from pml.workspace.importing import imported_from
+from pml.workspace.layout import PARAMETERS, Layout
+from pml.workspace.parameters import read_parameters
+from pml.workspace.stored import write_folds
+from pml.workspace.training import FeatureParameters
+from pml.workspace.views import Source
+
+
+def main() -> None:
+    """Run the stage."""
+    layout = Layout()
+    how = read_parameters(PARAMETERS).section("features", FeatureParameters)
+    imported = imported_from(layout.imported)
+    source = Source(imported.loaded.dataset, load_static(layout.encoder / FOLDER), imported.traces)
+    examples = examples_of(source.dataset, source.traces)
+    folds = cross_fitted(examples, Folds(source), folds=how.folds, seed=how.seed)
+    full = source.view(examples)
+    write_folds(layout.features, folds, full)
+    figures = {
+        "examples": dict(Counter(str(example.task) for example in examples)),
+        "with_failures": sum(bool(example.failed) for example in examples),
+        "folds": len(folds),
+        "tools": len(full.graph.tools),
+        "capabilities": len(full.graph.capabilities),
+        "memberships": len(full.graph.members),
+        "graph": full.graph.identity,
+        "encoder": source.encoder.name,
+    }
+    write_json(layout.metrics("features"), figures)
+    print(f"{len(examples)} examples in {len(folds)} folds")
+
+
+if __name__ == "__main__":
+    main()

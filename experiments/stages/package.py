@@ -1,0 +1,36 @@
+"""Stage `package`: model, encoder and card in one file; registered, and promoted if it may be."""
+
+import json
+
+from pml.workspace.encoding import FOLDER
+from pml.workspace.files import write_json
+from pml.workspace.layout import PARAMETERS, TRACKING, Layout
+from pml.workspace.packaging import encoder_files, package_of, read_model, read_package
+from pml.workspace.parameters import read_parameters
+from pml.workspace.telling import register, tracking
+
+
+def main() -> None:
+    """Run the stage."""
+    layout, parameters = Layout(), read_parameters(PARAMETERS)
+    content, model = read_model(layout.model)
+    made = package_of(
+        content,
+        model,
+        encoder_files(layout.encoder / FOLDER),
+        parameters.flat("encoder", "features", "model", "train"),
+    )
+    layout.package.write_bytes(made)
+    manifest = read_package(layout.package).manifest
+    run = json.loads(layout.metrics("train").read_text())["run"]
+    version = register(tracking(TRACKING), run, made)
+    write_json(
+        layout.metrics("package"),
+        {"bytes": len(made), "switched_on": manifest.switched_on, "version": version.number},
+    )
+    state = "champion" if version.champion else "not promoted: it does not beat the fallback"
+    print(f"version {version.number} of {manifest.name}, {state}")
+
+
+if __name__ == "__main__":
+    main()

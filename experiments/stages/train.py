@@ -1,0 +1,46 @@
+"""Stage `train`: a model from the folds, told to MLflow as it is made."""
+
+from pml.embedding.static import load_static
+from pml.learning.training_config import TrainingConfig
+from pml.models.model_file import to_bytes
+from pml.tracking.tracked import RunFacts
+from pml.workspace.curves import curve_rows, curves_svg
+from pml.workspace.encoding import FOLDER
+from pml.workspace.files import write_all, write_json
+from pml.workspace.importing import imported_from
+from pml.workspace.layout import PARAMETERS, TRACKING, Layout
+from pml.workspace.parameters import read_parameters
+from pml.workspace.stored import read_folds
+from pml.workspace.telling import tell_training, tracking
+from pml.workspace.training import Lineage, exported, told, trained_on
+
+
+def main() -> None:
+    """Run the stage."""
+    layout, parameters = Layout(), read_parameters(PARAMETERS)
+    data = imported_from(layout.imported).facts
+    folds, full = read_folds(layout.features)
+    seed = parameters.section("train", TrainingConfig).seed
+    lineage = Lineage(
+        data_hash=data.hash,
+        encoder=load_static(layout.encoder / FOLDER).name,
+        seed=seed,
+    )
+    facts = RunFacts(
+        name=f"train {data.name}",
+        kind="training",
+        data=data,
+        seed=seed,
+        parameters=parameters.flat("encoder", "features", "model", "train"),
+    )
+    with tracking(TRACKING).run(facts) as run:
+        trained = trained_on(folds, full, parameters, on_epoch=lambda epoch: print(told(epoch)))
+        layout.model.write_bytes(to_bytes(exported(trained, lineage)))
+        tell_training(run, trained)
+    write_json(layout.metrics("train"), {"run": run.id, **trained.figures})
+    write_json(layout.plots("train") / "epochs.json", curve_rows(trained.history))
+    write_all(layout.plots("train"), {"curves.svg": curves_svg(trained.history).encode()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""The card of a model: what it is, what taught it, how good it was, what it is not for."""
+
+from pml.models.exported import ExportedShgat
+from pml.tracking.package import Manifest, TaskVerdict
+
+
+def card(manifest: Manifest, model: ExportedShgat) -> str:
+    """In Markdown, for people."""
+    verdicts = "\n".join(map(_row, manifest.verdicts)) or "| - | - | - | - | no: too few requests |"
+    parameters = "\n".join(
+        f"- `{name}`: {value}" for name, value in sorted(manifest.parameters.items())
+    )
+    return f"""\
+# {manifest.name}
+
+Ranks tools, capabilities and next tools for an intent (SHGAT, attention over tools and the
+capabilities made of them).  Trained by PML {manifest.pml_version} with seed {manifest.seed}.
+
+## What taught it
+
+- Data set: SHA-256 `{manifest.data}`
+- Graph: {len(model.graph.tools)} tools, {len(model.graph.capabilities)} capabilities,
+  {len(model.graph.members)} memberships; identity `{manifest.graph}`
+- Encoder: `{manifest.encoder}`
+
+## How good it is
+
+On requests that had no part in training; it is switched on where it beats hybrid search.
+
+| task | model | hybrid search | requests | switched on |
+|---|---|---|---|---|
+{verdicts}
+
+Figures are mean {", ".join(sorted({each.metric for each in manifest.verdicts})) or "nDCG10"}.
+
+## Parameters
+
+{parameters or "- all at their defaults"}
+
+## Limits
+
+It knows the vectors of one encoder only: another one makes its scores meaningless.  Tools that it
+never saw are ranked by text and features.  It says what was used for such intents before, not what
+is right or allowed.
+"""
+
+
+def _row(verdict: TaskVerdict) -> str:
+    answer = "yes" if verdict.switched_on else "no"
+    return (
+        f"| {verdict.task} | {verdict.model:.3f} | {verdict.fallback:.3f} "
+        f"| {verdict.intents} | {answer} (p = {verdict.p:.3f}) |"
+    )

@@ -1,0 +1,74 @@
+"""Tells a tracking server of a training or an evaluation, so that it can be repeated (RW-3)."""
+
+import os
+import time
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from pml.domain.evaluation import Evaluation
+from pml.domain.record import encode
+from pml.evaluation.page import page
+from pml.learning.trained import Trained
+from pml.tracking.mlflow_registry import Registry, Version
+from pml.tracking.mlflow_runs import TrackedRun, Tracking, open_tracking
+from pml.workspace.curves import curves_svg
+from pml.workspace.evaluating import headline_metrics, plots
+from pml.workspace.packaging import NAME
+
+RUN_TAG = "model.run"
+"""Of an evaluation: the run that trained what was evaluated."""
+
+
+def tracking(folder: Path) -> Tracking:
+    """The server that `MLFLOW_TRACKING_URI` names, else the store in ``folder``.
+
+    Raises:
+        StoreError: it cannot be had.
+    """
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or None
+    return open_tracking(folder, lambda: time.time_ns() // 1_000_000, uri=uri)
+
+
+def tell_training(run: TrackedRun, trained: Trained) -> None:
+    """Metrics per epoch, figures of the gate, and the curves."""
+    for epoch in trained.history:
+        run.metrics(
+            {
+                "loss": epoch.loss,
+                "held_back_loss": epoch.held_back_loss,
+                **{f"held_back.{task}": value for task, value in epoch.held_back_ndcg.items()},
+            },
+            step=epoch.number,
+        )
+    run.metrics(trained.figures)
+    run.files({"plots/curves.svg": curves_svg(trained.history).encode()})
+
+
+def tell_evaluation(run: TrackedRun, report: Evaluation) -> None:
+    """Headline metrics of all methods, the report and its plots."""
+    run.metrics({_allowed(name): value for name, value in headline_metrics(report).items()})
+    drawn = {f"plots/{name}": content for name, content in plots(report).items()}
+    files: Mapping[str, bytes] = {
+        "report.json": encode(report) + b"\n",
+        "report.html": page(report).encode(),
+        **drawn,
+    }
+    run.files(files)
+
+
+def register(where: Tracking, run_id: str, package: bytes) -> Version:
+    """Register a package; it becomes champion if it beats the fallback."""
+    registry = Registry(where, NAME)
+    made = registry.register(run_id, package, requirements())
+    return registry.promote(made.number) if made.beats_fallback else made
+
+
+def requirements() -> tuple[str, ...]:
+    """What has to be installed to use a package of this PML."""
+    return (f"pml=={version('pml')}",)
+
+
+def _allowed(name: str) -> str:
+    """As MLflow takes names of metrics."""
+    return "".join(each if each.isalnum() or each in "_-./ " else "_" for each in name)

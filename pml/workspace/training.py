@@ -1,0 +1,125 @@
+"""Trains SHGAT on the folds of a data set, and says what it learned from and how good it is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from pml.learning.folds import TrainingFold, View
+from pml.learning.shgat_training import train
+from pml.learning.trained import Trained
+from pml.learning.training_config import Epoch, TrainingConfig
+from pml.models.config import ShgatConfig
+from pml.models.exported import ExportedShgat
+from pml.models.start import Start
+from pml.tracking.package import TaskVerdict
+from pml.workspace.evidence import COLUMNS, STATS
+from pml.workspace.parameters import Parameters
+
+_SURE = 8.0
+"""Weight of an evidence column of 1 before training; scores of 8 are sure of themselves."""
+METRIC = "nDCG10"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureParameters:
+    """Section ``features`` of params.yaml."""
+
+    folds: int = 5
+    """Parts of the training intents; the last two say when to stop, and whether to switch on."""
+    seed: int = 0
+    """Of who is in which part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelParameters:
+    """Section ``model`` of params.yaml: what of `ShgatConfig` is not given by the data."""
+
+    heads: int = 4
+    head_dim: int = 32
+    feature_dim: int = 4
+    message_passing: bool = True
+    id_embeddings: bool = True
+
+    def config(self, dim: int) -> ShgatConfig:
+        """With the evidence that our retrievers give."""
+        return ShgatConfig(
+            dim=dim,
+            heads=self.heads,
+            head_dim=self.head_dim,
+            feature_dim=self.feature_dim,
+            message_passing=self.message_passing,
+            id_embeddings=self.id_embeddings,
+            evidence=tuple(COLUMNS.items()),
+            stats=STATS,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """Where a model comes from."""
+
+    data_hash: str
+    encoder: str
+    seed: int
+
+
+def trained_on(
+    folds: Sequence[TrainingFold],
+    full: View,
+    parameters: Parameters,
+    *,
+    on_epoch: Callable[[Epoch], None] = lambda _: None,
+) -> Trained:
+    """Train with the sections ``model`` and ``train``.
+
+    Raises:
+        ConfigError: a parameter is unknown or out of range.
+    """
+    sizes = parameters.section("model", ModelParameters)
+    how = parameters.section("train", TrainingConfig)
+    config = sizes.config(full.inputs.vectors.shape[1])
+    return train(folds, full, config, how, start=_start(), on_epoch=on_epoch)
+
+
+def _start() -> Start:
+    """Begin as hybrid search ranks, and learn what is better."""
+    weights = {task: (_SURE,) * len(columns) for task, columns in COLUMNS.items()}
+    return Start(scale=_SURE, evidence=weights)
+
+
+def told(epoch: Epoch) -> str:
+    """An epoch in a line."""
+    held_back = ", ".join(f"{task} {value:.3f}" for task, value in epoch.held_back_ndcg.items())
+    return f"epoch {epoch.number}: loss {epoch.loss:.3f}, held back nDCG@10: {held_back}"
+
+
+def exported(trained: Trained, lineage: Lineage) -> ExportedShgat:
+    """The model as arrays, with what it was trained on and how good it was."""
+    return ExportedShgat(
+        config=trained.model.config,
+        parameters=trained.parameters,
+        graph=trained.graph,
+        trained=trained.trained,
+        encoder=lineage.encoder,
+        data_hash=lineage.data_hash,
+        seed=lineage.seed,
+        pml_version=version("pml"),
+        gate=trained.gate,
+        metrics=trained.figures,
+    )
+
+
+def task_verdicts(model: ExportedShgat) -> tuple[TaskVerdict, ...]:
+    """What the gate said, read off an exported model."""
+    return tuple(
+        TaskVerdict(
+            task=task,
+            metric=METRIC,
+            model=model.metrics[f"{task}.ndcg"],
+            fallback=model.metrics[f"{task}.fallback_ndcg"],
+            intents=round(model.metrics[f"{task}.intents"]),
+            p=model.metrics[f"{task}.p"],
+            switched_on=passes,
+        )
+        for task, passes in model.gate.items()
+    )
