@@ -1,8 +1,8 @@
 """Attention over pairs (source, target): what goes up and down the hypergraph, in plain torch.
 
 The incidence is a list of pairs, so memory is O(pairs * heads * head_dim).  What depends on the
-pairs alone is done once per graph, in the constructor of a `Pool`; the layer's parameters are
-apart, in `PairAttention`, so that one set serves all levels and both implementations of a pool
+pairs alone is done once per graph, by the constructor of an `Aggregation`; the layer's parameters
+are apart, in `PairAttention`, so that one set serves all levels and both implementations
 (`pml.models.dgl_attention` is the other).
 
 References:
@@ -40,7 +40,7 @@ class Pairs:
 
 
 @runtime_checkable
-class Pool(Protocol):
+class Aggregation(Protocol):
     """Attends over the pairs that it was made for."""
 
     def __call__(
@@ -53,8 +53,8 @@ class Pool(Protocol):
         ...
 
 
-class TorchPool:
-    """A pool in plain torch: the reference, and level with dgl up to some thousands of pairs."""
+class TorchAggregation:
+    """In plain torch: the reference, and as fast as dgl up to some thousands of pairs."""
 
     def __init__(self, pairs: Pairs) -> None:
         self._pairs = pairs
@@ -65,15 +65,15 @@ class TorchPool:
         queries: Float[Tensor, "targets heads head_dim"],
         score: Float[Tensor, "heads head_dim"],
     ) -> Float[Tensor, "targets heads head_dim"]:
-        """Of `Pool`."""
+        """Of `Aggregation`."""
         pairs = self._pairs
         # index_select, as the gradient of indexing sorts the pairs anew each time.
         value = values.index_select(0, pairs.sources)  # (pairs, heads, head_dim)
         query = queries.index_select(0, pairs.targets)  # (pairs, heads, head_dim)
         logit = (leaky_relu(value + query, SLOPE) * score).sum(-1)  # (pairs, heads)
         weight = segment_softmax(logit, pairs.targets, n_segments=pairs.n_targets)
-        pooled = torch.zeros_like(queries)
-        return pooled.index_add(0, pairs.targets, weight.unsqueeze(-1) * value)
+        aggregated = torch.zeros_like(queries)
+        return aggregated.index_add(0, pairs.targets, weight.unsqueeze(-1) * value)
 
 
 def segment_softmax(
@@ -122,9 +122,9 @@ class PairAttention(nn.Module):
         self,
         values: Float[Tensor, "sources heads head_dim"],
         states: Float[Tensor, "targets width"],
-        pool: Pool,
+        aggregate: Aggregation,
     ) -> Float[Tensor, "targets width"]:
         """States of the targets after they have attended to their sources."""
         queries: Tensor = self.target(states)
-        pooled = pool(values, queries.view(-1, *self._split), self.score)
-        return states + (self.gate.unsqueeze(-1) * pooled).flatten(1)
+        aggregated = aggregate(values, queries.view(-1, *self._split), self.score)
+        return states + (self.gate.unsqueeze(-1) * aggregated).flatten(1)

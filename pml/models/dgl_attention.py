@@ -1,8 +1,8 @@
 """Attention over pairs in dgl: the only module that imports it.
 
-The same function of the same parameters as `pml.models.attention.TorchPool`, with fused kernels
-that never lay out one weighted value per pair.  dgl is dormant upstream (docs/decisions/0009), so
-this file is all that goes when it no longer installs.
+The same function of the same parameters as `pml.models.attention.TorchAggregation`, with fused
+kernels that never lay out one weighted value per pair.  dgl is dormant upstream
+(docs/decisions/0009), so this file is all that goes when it no longer installs.
 """
 
 import os
@@ -24,8 +24,8 @@ with warnings.catch_warnings():
     from dgl.ops import edge_softmax, u_add_v, u_mul_e_sum
 
 
-class DglPool:
-    """A pool in dgl."""
+class DglAggregation:
+    """In dgl."""
 
     def __init__(self, pairs: Pairs) -> None:
         self._graph = dgl.create_block(
@@ -41,8 +41,8 @@ class DglPool:
         queries: Float[Tensor, "targets heads head_dim"],
         score: Float[Tensor, "heads head_dim"],
     ) -> Float[Tensor, "targets heads head_dim"]:
-        """Of `pml.models.attention.Pool`."""
+        """Of `pml.models.attention.Aggregation`."""
         both: Tensor = u_add_v(self._graph, values, queries)  # (pairs, heads, head_dim)
         logit = (leaky_relu(both, SLOPE) * score).sum(-1, keepdim=True)  # (pairs, heads, 1)
-        pooled: Tensor = u_mul_e_sum(self._graph, values, edge_softmax(self._graph, logit))
-        return pooled
+        aggregated: Tensor = u_mul_e_sum(self._graph, values, edge_softmax(self._graph, logit))
+        return aggregated

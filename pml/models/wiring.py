@@ -1,6 +1,7 @@
 """Which pairs attend in which step: the hypergraph, cut by level, up and then down.
 
-Every step is a `Pool` over the pairs of one level, made once per graph and used in every pass.
+Every step is an `Aggregation` over the pairs of one level, made once per graph and used in every
+pass.
 """
 
 import sys
@@ -15,7 +16,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from pml.errors import ConfigError
-from pml.models.attention import PairAttention, Pairs, Pool, TorchPool
+from pml.models.attention import Aggregation, PairAttention, Pairs, TorchAggregation
 from pml.models.hypergraph import Hypergraph
 
 Library = Literal["torch", "dgl"]
@@ -27,13 +28,13 @@ _LAST_PYTHON_OF_DGL = (3, 11)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Wiring:
-    """Pools of one graph, on one device."""
+    """Aggregations of one graph, on one device."""
 
     sizes: list[int]
     """Of the levels."""
-    up: tuple[Pool, ...]
+    up: tuple[Aggregation, ...]
     """Into level 1, 2..., each from all levels below it."""
-    down: tuple[Pool, ...]
+    down: tuple[Aggregation, ...]
     """Into level 0, 1..., each from all levels above it; the highest level has none."""
 
 
@@ -49,7 +50,7 @@ def wiring(graph: Hypergraph, library: Library, device: torch.device) -> Wiring:
     Raises:
         ConfigError: dgl is asked for and cannot be imported.
     """
-    make, starts = pools_of(library), graph.starts
+    make, starts = aggregations_of(library), graph.starts
     # By member, then container, so that the members of a level are a stretch as well.
     order = np.lexsort((graph.containers, graph.members))
     upward = (graph.members, graph.containers)
@@ -65,23 +66,23 @@ def wiring(graph: Hypergraph, library: Library, device: torch.device) -> Wiring:
     )
 
 
-def pools_of(library: Library) -> Callable[[Pairs], Pool]:
-    """Maker of pools.
+def aggregations_of(library: Library) -> Callable[[Pairs], Aggregation]:
+    """Maker of aggregations.
 
     Raises:
         ConfigError: dgl is asked for and cannot be imported.
     """
     if library == "torch":
-        return TorchPool
+        return TorchAggregation
     try:
-        from pml.models.dgl_attention import DglPool  # noqa: PLC0415  (dgl is optional)
+        from pml.models.dgl_attention import DglAggregation  # noqa: PLC0415  (dgl is optional)
     except ImportError as problem:
         msg = (
             f"dgl cannot be imported ({problem}): install pml[research] on Python 3.11, or choose "
             "torch, which computes the same"
         )
         raise ConfigError(_SOURCE, msg) from problem
-    return DglPool
+    return DglAggregation
 
 
 def passed(
@@ -91,9 +92,9 @@ def passed(
     # In lists by level, not in one tensor that is written to: autograd keeps what it has read.
     levels = list(torch.split(states, wiring.sizes))
     below: list[Tensor] = []
-    for level, pool in enumerate(wiring.up, start=1):
+    for level, aggregate in enumerate(wiring.up, start=1):
         below.append(up.values(levels[level - 1]))
-        levels[level] = up(torch.cat(below), levels[level], pool)
+        levels[level] = up(torch.cat(below), levels[level], aggregate)
     above: list[Tensor] = []
     for level in reversed(range(len(wiring.down))):
         above.insert(0, down.values(levels[level + 1]))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from pml.errors import ConfigError
-from pml.models.attention import Pairs, Pool, TorchPool
-from pml.models.dgl_attention import DglPool
+from pml.models.attention import Aggregation, Pairs, TorchAggregation
+from pml.models.dgl_attention import DglAggregation
 from pml.models.inputs import RankingTask
 from pml.models.trained_ids import TrainedIds
-from pml.models.wiring import fastest_library, pools_of
+from pml.models.wiring import aggregations_of, fastest_library
 from tests.models.torch_models import model_of
 from tests.models.worlds import DEEP, inputs_of, queries_of
 
@@ -39,7 +39,7 @@ def pairs(draw: st.DrawFn) -> Pairs:
     )
 
 
-def pooled(pool: Pool, pairs: Pairs, seed: int) -> list[Tensor]:
+def aggregated(aggregate: Aggregation, pairs: Pairs, seed: int) -> list[Tensor]:
     """The result, then the gradients of values, queries and score."""
     gen = torch.Generator().manual_seed(seed)
     shapes = [(pairs.n_sources, 2, 3), (pairs.n_targets, 2, 3), (2, 3)]
@@ -48,7 +48,7 @@ def pooled(pool: Pool, pairs: Pairs, seed: int) -> list[Tensor]:
         for shape in shapes
     ]
     values, queries, score = parts
-    result = pool(values, queries, score)
+    result = aggregate(values, queries, score)
     weight = torch.randn(result.shape, generator=gen, dtype=torch.float64)
     return [result, *torch.autograd.grad((result * weight).sum(), parts)]
 
@@ -56,8 +56,8 @@ def pooled(pool: Pool, pairs: Pairs, seed: int) -> list[Tensor]:
 @settings(max_examples=50)
 @given(pairs(), st.integers(0, 100))
 def test_results_and_gradients_are_those_of_torch(pairs: Pairs, seed: int) -> None:
-    found = pooled(DglPool(pairs), pairs, seed)
-    expected = pooled(TorchPool(pairs), pairs, seed)
+    found = aggregated(DglAggregation(pairs), pairs, seed)
+    expected = aggregated(TorchAggregation(pairs), pairs, seed)
     torch.testing.assert_close(found, expected, rtol=RTOL, atol=RTOL)
 
 
@@ -84,7 +84,7 @@ def test_without_dgl_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(
         ConfigError, match=r"install pml\[research\] on Python 3.11, or choose torch"
     ):
-        pools_of("dgl")
+        aggregations_of("dgl")
 
 
 def test_newer_pythons_take_torch(monkeypatch: pytest.MonkeyPatch) -> None:
