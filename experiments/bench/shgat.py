@@ -190,17 +190,20 @@ def training() -> dict[str, float]:
         examples_per_s,
         learner_examples_per_s,
     )
+    from pml.models.wiring import fastest_library  # noqa: PLC0415
 
     made, cpu = world(TRAINED), torch.device("cpu")
     steps = examples_per_s(made, cpu, "torch")
-    return {
+    found = {
         "train_tools": TRAINED,
         "train_batch": BATCH,
         "train_examples_per_s": learner_examples_per_s(made, "torch"),
-        "train_dgl_examples_per_s": learner_examples_per_s(made, "dgl"),
         "train_steps_examples_per_s": steps,
         "train_dense_ratio": steps / examples_per_s(made, cpu, "torch", dense=True),
     }
+    if fastest_library() == "dgl":
+        found["train_dgl_examples_per_s"] = learner_examples_per_s(made, "dgl")
+    return found
 
 
 def on_gpu(tools: int, device: str) -> dict[str, float]:
