@@ -4,8 +4,8 @@ Of the folds the last judges and the last but one says when to stop and how scor
 the model learns from all others.  So the gate's verdict is about queries that had no part in
 training, stopping or calibration, on a view that does not know them.
 
-Same seed, same data, same machine: same bits.  All chance comes from the configuration's seed, and
-torch is held to deterministic algorithms meanwhile.
+Same seed, same data, same machine and libraries: same bits.  All chance comes from the
+configuration's seed, and torch is held to deterministic algorithms meanwhile.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

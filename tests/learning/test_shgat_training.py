@@ -1,5 +1,6 @@
 """Training, calibration and gate together (LE-3, LE-5) on small made-up catalogues."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from pml.models.inputs import RankingTask
 from pml.models.start import Start
 from tests.learning.catalogues import CONFIG, Catalogue
 
-QUICK = TrainingConfig(epochs=12, batch=8, learning_rate=2e-2)
+QUICK = TrainingConfig(epochs=8, batch=24, learning_rate=6e-2)
 START = Start(scale=1.0)
 
 
@@ -84,7 +85,7 @@ def test_another_process_with_other_hashes_gives_the_same_bits(found: Trained) -
         check=True,
         text=True,
         timeout=120,
-        env={"PYTHONHASHSEED": "7", "PYTHONPATH": ":".join(sys.path)},
+        env=os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert told.stdout.strip() == digest(found)
 

@@ -1,0 +1,161 @@
+"""Steps of training (LE-3, LE-5): live traces move the parameters, failures make less likely."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from pml.learning.examples import Example, examples_of_trace
+from pml.learning.learner import Learner, rate_at
+from pml.learning.prepared import PreparedFold
+from pml.learning.training_config import TrainingConfig
+from pml.models.inputs import RankingTask
+from pml.models.shgat import Shgat
+from pml.models.start import Start
+from pml.models.trained_ids import TrainedIds
+from tests.learning.catalogues import CONFIG, Catalogue
+from tests.learning.test_examples import a_run
+
+CATALOGUE = Catalogue()
+SMALL_STEPS = TrainingConfig(epochs=4, batch=16, learning_rate=1e-3, id_dropout=0.0)
+
+
+def a_model() -> Shgat:
+    model = Shgat(
+        CONFIG,
+        TrainedIds.of(CATALOGUE.view.graph),
+        generator=torch.Generator().manual_seed(0),
+        start=Start(scale=1.0),
+    )
+    model.standardise_by(CATALOGUE.view.inputs)
+    return model
+
+
+def live_examples() -> list[Example]:
+    """Of traces as runs write them: two calls each, some of which failed."""
+    traces = [
+        a_run(
+            (f"t{at % 12}", "good"),
+            (f"t{(at + 1) % 12}", "bad" if at % 5 == 0 else "good"),
+            success=at % 5 != 0,
+            trace_id=f"trace-{at}",
+            intent_text=f"please do {at}",
+            capability_id=f"c{at % 12}",
+        )
+        for at in range(40)
+    ]
+    return [example for trace in traces for example in examples_of_trace(trace)]
+
+
+def chances(model: Shgat, task: RankingTask, asked: list[Example]) -> Float[Tensor, "asked nodes"]:
+    fold = PreparedFold(model, CATALOGUE.fold((), asked))
+    queries = fold.tasks[task].queries.take(np.arange(len(asked)))
+    with torch.no_grad():
+        return fold.scores(model, task, model.states(fold.view), queries).softmax(dim=1)
+
+
+def test_live_traces_move_every_parameter() -> None:
+    """The gradient of a peer's model was 0 on traces as they come."""
+    model = a_model()
+    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    learner = Learner(model, [CATALOGUE.fold((), live_examples())], SMALL_STEPS)
+    for _ in range(3):  # gates open in the first step, what is behind them learns in the next
+        learner.run()
+    still = [name for name, value in model.named_parameters() if torch.equal(value, before[name])]
+    assert still == []
+
+
+@pytest.mark.parametrize("task", list(RankingTask))
+def test_training_on_a_failure_makes_that_choice_less_likely(task: RankingTask) -> None:
+    """Nobody knows what would have served: there are no positives at all."""
+    failed = "c3" if task is RankingTask.CAPABILITIES else "t3"
+    prefix = ("t1",) if task is RankingTask.NEXT_TOOL else ()
+    examples = [
+        Example(
+            task=task,
+            source=f"trace-{at}",
+            intent=f"please do {3 + 12 * at}",
+            failed=(failed,),
+            prefix=prefix,
+        )
+        for at in range(16)
+    ]
+    model = a_model()
+    asked = [replace(examples[0], intent="please do 999")]  # of the same topic, never trained on
+    before = chances(model, task, asked)
+    learner = Learner(model, [CATALOGUE.fold((), examples)], SMALL_STEPS)
+    for _ in range(4):
+        learner.run()
+    after = chances(model, task, asked)
+    assert after[0, 3] < 0.95 * before[0, 3]
+    others = torch.arange(12) != 3
+    assert torch.all(after[0, others] > 0.9 * before[0, others])
+
+
+def test_a_failure_beside_what_served_is_less_likely_than_without_it() -> None:
+    served = Example(
+        task=RankingTask.TOOLS, source="trace", intent="please do 3", positives=("t4",)
+    )
+    failing = replace(served, failed=("t3",))
+    models = [a_model(), a_model()]
+    for model, example in zip(models, (served, failing), strict=True):
+        learner = Learner(model, [CATALOGUE.fold((), [example])], SMALL_STEPS)
+        for _ in range(4):
+            learner.run()
+    without, beside = (chances(model, RankingTask.TOOLS, [served]) for model in models)
+    assert beside[0, 3] < without[0, 3]
+
+
+def test_a_lighter_example_moves_the_model_less() -> None:
+    """With a step in proportion to the gradient, as a clipped or adaptive one hides it."""
+    example = Example(
+        task=RankingTask.TOOLS, source="trace", intent="please do 3", positives=("t4",)
+    )
+    gradients = []
+    for weight in (1.0, 0.25):
+        model = a_model()
+        config = replace(SMALL_STEPS, clip=1e9, weight_decay=0.0)
+        fold = CATALOGUE.fold((), [replace(example, weight=weight)])
+        Learner(model, [fold], config).run()
+        gradient = model.query["tools"].weight.grad
+        assert gradient is not None
+        gradients.append(gradient.norm().item())
+    assert gradients[1] == pytest.approx(0.25 * gradients[0], rel=1e-4)
+
+
+def test_errors_fall_as_traces_are_learned() -> None:
+    config = replace(SMALL_STEPS, learning_rate=2e-2, epochs=10)
+    learner = Learner(a_model(), [CATALOGUE.fold((), CATALOGUE.examples)], config)
+    learner.run()
+    first = np.mean(list(learner.errors.values()))
+    for _ in range(9):
+        learner.run()
+    assert set(learner.errors) == {f"trace-{at}" for at in range(CATALOGUE.intents)}
+    assert np.mean(list(learner.errors.values())) < 0.7 * first
+
+
+def test_sampled_candidates_teach_as_all_do() -> None:
+    """Half of the tools in each step, and still what is learned ranks all of them."""
+    config = replace(
+        SMALL_STEPS, learning_rate=2e-2, epochs=10, sampled_candidates=3, hard_candidates=1
+    )
+    model = a_model()
+    learner = Learner(model, [CATALOGUE.fold((), CATALOGUE.examples)], config)
+    for _ in range(10):
+        learner.run()
+    asked = [one for one in CATALOGUE.examples if one.task is RankingTask.CAPABILITIES][:24]
+    best = chances(model, RankingTask.CAPABILITIES, asked).argmax(dim=1)
+    hits = [f"c{at}" in one.positives for at, one in zip(best.tolist(), asked, strict=True)]
+    assert np.mean(hits) > 0.8
+
+
+def test_the_learning_rate_rises_then_falls() -> None:
+    rates = [rate_at(step, 100, warm_up=0.1) for step in range(100)]
+    assert np.argmax(rates) in (9, 10)
+    assert rates[0] == pytest.approx(0.1)
+    assert np.all(np.diff(rates[:10]) > 0)
+    assert np.all(np.diff(rates[10:]) < 0)
+    assert 0.01 < rates[-1] < 0.02
