@@ -9,6 +9,12 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+
+# Before numpy and torch are imported.  Workers of xdist fill the cores: more threads, and each tiny
+# product of matrices waits until all of them had their turn.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook

@@ -24,7 +24,7 @@ from pml.models.inputs import CAPABILITY_WIDTHS, TOOL_WIDTHS, NodeInputs, Querie
 from pml.models.linear import Named, linear
 from pml.models.query_terms import Calibration, EvidenceWeights
 from pml.models.start import Start
-from pml.models.tensors import ABSENT, NodeStates, QueryTensors, View, query_tensors
+from pml.models.tensors import ABSENT, NodeStates, QueryTensors, View, query_tensors, tensor_of
 from pml.models.trained_ids import UNKNOWN, TrainedIds
 from pml.models.wiring import Library, passed, wiring
 
@@ -129,9 +129,9 @@ class Shgat(nn.Module):
         checked_inputs(self.config, graph, inputs)
         like = self.project["tools"].weight
         return View(
-            vectors=torch.from_numpy(inputs.vectors).to(like),
-            tool_features=torch.from_numpy(inputs.tool_features).to(like),
-            capability_features=torch.from_numpy(inputs.capability_features).to(like),
+            vectors=tensor_of(inputs.vectors, like=like),
+            tool_features=tensor_of(inputs.tool_features, like=like),
+            capability_features=tensor_of(inputs.capability_features, like=like),
             rows=torch.from_numpy(self.trained.rows(graph)).to(like.device),
             wiring=wiring(graph, self._library, like.device),
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Int
 from torch import Tensor
 
 from pml.models.inputs import Queries, RankingTask
@@ -58,6 +58,12 @@ class QueryTensors:
     """Numbers of tools, the earliest first, then `ABSENT`; without columns where there are none."""
 
 
+def tensor_of(values: Float32[np.ndarray, "*shape"], *, like: Tensor) -> Float[Tensor, "*shape"]:
+    """On the device and in the precision of ``like``; copied only if need be."""
+    # Torch has no tensors that cannot be written to, and warns of arrays that cannot.
+    return torch.from_numpy(np.require(values, requirements="W")).to(like)
+
+
 def query_tensors(queries: Queries, *, like: Tensor) -> QueryTensors:
     """On the device and in the precision of ``like``."""
     longest = max(map(len, queries.prefixes), default=0)
@@ -65,8 +71,8 @@ def query_tensors(queries: Queries, *, like: Tensor) -> QueryTensors:
     for row, prefix in zip(prefixes, queries.prefixes, strict=False):
         row[: len(prefix)] = prefix
     return QueryTensors(
-        vectors=torch.from_numpy(queries.vectors).to(like),
-        evidence=torch.from_numpy(queries.evidence).to(like),
-        stats=torch.from_numpy(queries.stats).to(like),
+        vectors=tensor_of(queries.vectors, like=like),
+        evidence=tensor_of(queries.evidence, like=like),
+        stats=tensor_of(queries.stats, like=like),
         prefixes=torch.from_numpy(prefixes).to(like.device),
     )

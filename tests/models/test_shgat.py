@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pml.models.config import ShgatConfig, contribution_names, parameter_shapes
@@ -14,6 +14,7 @@ from tests.models.dense import Dense
 from tests.models.torch_models import arrays_of, model_of
 from tests.models.worlds import (
     CONFIG,
+    DEEP,
     World,
     inputs_of,
     queries_of,
@@ -49,6 +50,11 @@ def test_names_and_shapes_of_the_state_are_those_of_the_config(config: ShgatConf
 
 @settings(max_examples=40)
 @given(worlds(), TASKS)
+@example(World(tools=0, capabilities=()), RankingTask.TOOLS)
+@example(World(tools=3, capabilities=()), RankingTask.CAPABILITIES)
+@example(DEEP, RankingTask.TOOLS)
+@example(DEEP, RankingTask.CAPABILITIES)
+@example(DEEP, RankingTask.NEXT_TOOL)
 def test_scores_are_those_of_the_dense_twin(world: World, task: RankingTask) -> None:
     graph = world.graph
     inputs, queries = inputs_of(graph), queries_of(graph, task)
@@ -58,6 +64,22 @@ def test_scores_are_those_of_the_dense_twin(world: World, task: RankingTask) -> 
     expected = twin.terms(task, queries)
     found = terms_of(world, task)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_single_precision_is_precise_enough() -> None:
+    graph, task = DEEP.graph, RankingTask.CAPABILITIES
+    model = model_of(TRAINED).float()
+    states = model.states(model.view(graph, inputs_of(graph)))
+    found = model.scores(task, states, model.query_tensors(task, graph, queries_of(graph, task)))
+    expected = torch.from_numpy(terms_of(DEEP, task).sum(0))
+    torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_inputs_may_be_read_only() -> None:
+    graph, inputs = DEEP.graph, inputs_of(DEEP.graph)
+    for values in (inputs.vectors, inputs.tool_features, inputs.capability_features):
+        values.flags.writeable = False
+    assert torch.equal(MODEL.view(graph, inputs).vectors, torch.from_numpy(inputs.vectors.copy()))
 
 
 @settings(max_examples=40)
