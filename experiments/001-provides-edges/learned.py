@@ -15,9 +15,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import measures
 import numpy as np
 import sets
-import study
 from numpy.typing import NDArray
 from sklearn.ensemble import (  # type: ignore[import-not-found,unused-ignore]
     HistGradientBoostingClassifier,
@@ -256,8 +256,8 @@ def report(name: str, parts: Sequence[Part], asked: Part) -> None:
             answers = asked[3][new]
             if at:
                 answers = scores[new] >= cut(training[1][old], before[old])
-            plain = study.quality(asked[1][new], asked[3][new]).f1
-            ours = study.quality(asked[1][new], answers)
+            plain = measures.quality(asked[1][new], asked[3][new]).f1
+            ours = measures.quality(asked[1][new], answers)
             of = f"{pairs}: {asked[1][new].sum()} of {new.sum()}"
             print(f"| {name} | {of} | {label} | {ours} | {ours.f1 / plain:.2f} |", flush=True)
 
@@ -282,7 +282,7 @@ def parameters(one: sets.Set) -> None:
         given = [sets.plain(tools[a].result_schema) for a, _ in pairs]
         taken = [sets.plain(tools[b].input_schema) for _, b in pairs]
         answers = np.array([not g.isdisjoint(t) for g, t in zip(given, taken, strict=True)])
-        figures = study.quality(gold, answers)
+        figures = measures.quality(gold, answers)
         print(f"| n8n | {label}: {gold.sum()} of {len(gold)} | exact, parameters | {figures} | |")
 
 

@@ -27,8 +27,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from pml.domain.run import Run, RunState
 from pml.serve.compose import open_store, settings_from_env
 from tests.conftest import wait_until_stopped
-from tests.serve.stand_in import MODERN, call_body
-from tests.serve.stand_in import Client as Speaker
+from tests.serve.wire import MODERN, call_body
+from tests.serve.wire import Client as Speaker
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "upstream_server.py"
 PML = str(Path(sys.executable).with_name("pml"))

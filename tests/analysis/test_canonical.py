@@ -13,8 +13,10 @@ from pml.analysis.analyse import analyse
 from pml.domain.program import Program
 from pml.domain.structure import EdgeType, StaticStructure, Task
 from pml.domain.tools import Catalog, Tool
+from tests.analysis.other_program import OTHER
 from tests.analysis.programs import EPIC_10, ONE_OF_EACH, control, program
-from tests.analysis.rewrites import OTHER, SAME, Dice, Rewrite
+from tests.analysis.rewriting import Dice, Rewrite
+from tests.analysis.same_program import SAME
 from tests.oracle.compare import CATALOG as ORACLE
 from tests.oracle.programs import case
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from tests.serve.stand_in import MODERN, Client, call_body
+from tests.serve.wire import MODERN, Client, call_body
 
 ANSWER_S = 300.0
 """More than any run takes; a request that lasts longer hangs, which is a failure by itself."""

@@ -141,7 +141,7 @@ class Reusing:
 
     @asynccontextmanager
     async def checkout(self) -> AsyncIterator[Player]:
-        """A sandbox that nobody else has; ended after `PROGRAMS_EACH` programs, or one that broke."""
+        """A sandbox that nobody else has; ended after `PROGRAMS_EACH` or a failure."""
         player = self._idle.pop() if self._idle else await _Again.begin(self._pool)
         try:
             yield player

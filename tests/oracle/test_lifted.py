@@ -15,7 +15,7 @@ from pml.analysis.parameters import bind_capability
 from pml.domain.program import Program
 from pml.runtime.sandbox.module import module_text
 from pml.runtime.sandbox.pool import SandboxPool
-from tests.analysis.rewrites import Parsed
+from tests.analysis.rewriting import Parsed
 from tests.oracle.compare import CATALOG, unlike
 from tests.oracle.laws import broken_laws
 from tests.oracle.native import Native

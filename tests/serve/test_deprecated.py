@@ -11,7 +11,8 @@ import structlog
 from pml.domain.dag import DagTask
 from pml.domain.limits import Limits
 from pml.serve.deprecated import deprecated_tools
-from tests.serve.stand_in import LEGACY, Client, Served, call_body, rpc, served
+from tests.serve.stand_in import Served, served
+from tests.serve.wire import LEGACY, Client, call_body, rpc
 
 NAMES = (
     "pml_execute_dag",

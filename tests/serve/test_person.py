@@ -12,7 +12,8 @@ from pml.domain.response import ExecuteResponse, TaskSummary
 from pml.domain.steering import AbortRequest, ApprovalAnswer, ContinueRequest, ReplanRequest
 from pml.errors import ApprovalStateError
 from pml.serve.access import key_hash
-from tests.serve.stand_in import LEGACY, MODERN, Client, Served, call_body, served
+from tests.serve.stand_in import Served, served
+from tests.serve.wire import LEGACY, MODERN, Client, call_body
 
 ASK = {"intent": "write", "code": "ask"}
 CAN_ASK: dict[str, Any] = {"elicitation": {"form": {}}}

@@ -8,7 +8,8 @@ import pytest
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
 from pml.serve.quick import _sound_meta
-from tests.serve.stand_in import MODERN, Client, Reply, Served, Wire, call_body, post, served
+from tests.serve.stand_in import Served, served
+from tests.serve.wire import MODERN, Client, Reply, Wire, call_body, post
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ from pml.domain.steering import AbortRequest, ApprovalAnswer, ContinueRequest, R
 from pml.serve.access import key_hash
 from pml.serve.rest import Rest
 from pml.serve.routes import Route
-from tests.serve.stand_in import LEGACY, MODERN, Client, Served, StandIn, served
+from tests.serve.stand_in import Served, StandIn, served
+from tests.serve.wire import LEGACY, MODERN, Client
 from tests.store.nouns import a_tool
 
 RUN = Run(

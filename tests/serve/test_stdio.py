@@ -14,7 +14,8 @@ import pytest
 from pml.domain.limits import Limits
 from pml.serve.endpoint import Endpoint
 from pml.serve.stdio import serve_pipes
-from tests.serve.stand_in import LEGACY, MODERN, StandIn, call_body, rpc
+from tests.serve.stand_in import StandIn
+from tests.serve.wire import LEGACY, MODERN, call_body, rpc
 
 HOLD = {"intent": "hold on", "code": "hold"}
 

@@ -32,7 +32,8 @@ from pml.runtime.upstream.config import ServerConfig
 from pml.runtime.upstream.servers import Upstreams
 from pml.serve.span_export import RedactingExporter
 from tests.domain.token_makers import all_tokens
-from tests.serve.stand_in import MODERN, Client, HeldRuns, Served, call_body, served
+from tests.serve.stand_in import HeldRuns, Served, served
+from tests.serve.wire import MODERN, Client, call_body
 
 SERVER = Path(__file__).parents[1] / "fixtures" / "traced_server.py"
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"

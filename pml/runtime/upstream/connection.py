@@ -226,7 +226,8 @@ class Connection:
             _log.debug("server_session_failed", server=self.config.name, exc_info=exc)
         if self._scope.cancelled_caught and not self._over.is_set():
             self._lose(f"did not answer within {timeout_s:g} s (connect_timeout_s)")
-        self._add_last_words()
+        if self.process is not None and self.end_reason is not None:
+            self.end_reason += self.process.last_said()
         self._over.set()
 
     def _client(self) -> Client:
@@ -346,13 +347,3 @@ class Connection:
         if self.end_reason is None and not self._over.is_set():
             self.end_reason = reason
         self._over.set()
-
-    def _add_last_words(self) -> None:
-        if self.process is None or self.end_reason is None:
-            return
-        status = self.process.exit_status
-        if status is not None:
-            how = f"status {status}" if status >= 0 else f"signal {-status}"
-            self.end_reason += f" (its process ended with {how})"
-        if self.process.last_words:
-            self.end_reason += f"; it said last: {self.process.last_words[-1]}"

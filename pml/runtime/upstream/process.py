@@ -112,6 +112,15 @@ class ServerProcess:
         """The last lines of stderr, and what was no protocol on stdout, oldest first."""
         return tuple(self._said)
 
+    def last_said(self) -> str:
+        """How it ended and what it said last, to stand after a reason; may be empty."""
+        text = ""
+        if self.exit_status is not None:
+            status = self.exit_status
+            how = f"status {status}" if status >= 0 else f"signal {-status}"
+            text = f" (its process ended with {how})"
+        return f"{text}; it said last: {self._said[-1]}" if self._said else text
+
     @property
     def returncode(self) -> int | None:
         """The exit status once the process has ended; negative for a signal."""

@@ -2,15 +2,27 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
+import pytest
 
 from pml.domain.tools import Tool
+from pml.runtime.upstream.config import ServerConfig
+from pml.runtime.upstream.servers import Upstreams
 
 SERVER = Path(__file__).parents[2] / "fixtures" / "upstream_server.py"
 _PATIENCE_S = 20.0
+
+Stdio = Callable[..., ServerConfig]
+Http = Callable[..., Awaitable[ServerConfig]]
+Open = Callable[..., Awaitable[Upstreams]]
+Calls = Callable[[], list[dict[str, Any]]]
+PROTOCOLS = pytest.mark.parametrize(
+    ("protocol", "spoken"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")]
+)
 
 
 class Sink:
@@ -44,3 +56,8 @@ def alive(pid: int) -> bool:
 def open_files() -> int:
     """How many descriptors this process holds."""
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def with_protocol(config: ServerConfig, protocol: str, **fields: Any) -> ServerConfig:  # noqa: ANN401
+    changed = {name: getattr(config, name) for name in config.__struct_fields__}
+    return ServerConfig(**(changed | {"protocol": protocol} | fields))

@@ -2,11 +2,8 @@
 
 import asyncio
 import json
-import re
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -18,16 +15,17 @@ from pml.runtime.reaper import Reaper
 from pml.runtime.upstream.config import ServerConfig
 from pml.runtime.upstream.servers import Upstreams
 from pml.runtime.upstream.status import ServerState
-from tests.runtime.upstream.outside import Sink, alive, eventually
-
-Stdio = Callable[..., ServerConfig]
-Http = Callable[..., Awaitable[ServerConfig]]
-Open = Callable[..., Awaitable[Upstreams]]
-Calls = Callable[[], list[dict[str, Any]]]
-
-PROTOCOLS = pytest.mark.parametrize(
-    ("protocol", "spoken"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")]
+from tests.runtime.upstream.outside import (
+    PROTOCOLS,
+    Calls,
+    Http,
+    Open,
+    Sink,
+    Stdio,
+    eventually,
+    with_protocol,
 )
+
 NEVER = "/nonexistent"
 
 
@@ -37,11 +35,6 @@ async def config(request: pytest.FixtureRequest, stdio: Stdio, http: Http) -> Se
     if request.param == "stdio":
         return stdio("any")
     return await http(*(["--json-response"] if request.param == "http-json" else []), name="any")
-
-
-def with_protocol(config: ServerConfig, protocol: str, **fields: Any) -> ServerConfig:  # noqa: ANN401
-    changed = {name: getattr(config, name) for name in config.__struct_fields__}
-    return ServerConfig(**(changed | {"protocol": protocol} | fields))
 
 
 @PROTOCOLS
@@ -153,68 +146,6 @@ async def test_leaving_while_a_server_connects_leaves_nothing_behind(
     async with Upstreams([stdio()], limits=Limits(), reaper=reaper, sink=sink) as others:
         others.connect_soon(["fix"])
     assert asyncio.all_tasks() == before
-
-
-async def test_a_server_that_dies_in_a_call_leaves_that_call_open_and_the_next_one_works(
-    stdio: Stdio, upstreams: Open, calls: Calls
-) -> None:
-    servers = await upstreams(stdio(), stdio("other"))
-    await servers.connect(servers.names)
-    waiting = asyncio.create_task(servers.call("fix", "hang", "{}"))
-    await eventually(lambda: len(calls()) == 1)
-    with pytest.raises(OutcomeUnknownError) as dying:
-        await servers.call("fix", "die", "{}")
-    with pytest.raises(OutcomeUnknownError):
-        await waiting
-    assert not dying.value.timed_out
-    await eventually(lambda: "status 3" in (servers.status()[0].error or ""))
-    assert "dying as told" in (servers.status()[0].error or "")
-    assert await servers.call("fix", "echo", '{"text": "back"}') == Returned(value='"back"')
-    assert await servers.call("other", "echo", '{"text": "y"}') == Returned(value='"y"')
-    assert [call["tool"] for call in calls()] == ["hang", "die", "echo", "echo"]
-
-
-async def test_a_server_killed_between_calls_is_replaced(stdio: Stdio, upstreams: Open) -> None:
-    servers = await upstreams(stdio())
-    for _ in range(2):
-        await servers.ready("fix")
-        pid = servers.status()[0].pid
-        assert pid is not None
-        psutil.Process(pid).kill()
-        await eventually(lambda: servers.status()[0].state is not ServerState.READY)
-        assert await servers.call("fix", "echo", '{"text": "x"}') == Returned(value='"x"')
-        assert servers.status()[0].pid != pid
-
-
-@PROTOCOLS
-async def test_a_server_restarted_behind_its_address_is_found_again(
-    http: Http, upstreams: Open, calls: Calls, protocol: str, spoken: str
-) -> None:
-    """On the older protocol the new server does not know the session: it is replaced."""
-    config = with_protocol(await http(), protocol)
-    servers = await upstreams(config)
-    await servers.ready("web")
-    process = http.processes[-1]  # type: ignore[attr-defined]
-    process.kill()
-    await process.wait()
-    with pytest.raises(UpstreamUnavailableError):
-        await servers.call("web", "echo", '{"text": "nobody"}')
-    assert config.url is not None
-    await http(port=int(config.url.split(":")[2].split("/")[0]))
-    assert await servers.call("web", "echo", '{"text": "again"}') == Returned(value='"again"')
-    assert [call["tool"] for call in calls()] == ["echo"]
-    assert servers.status()[0].protocol_version == spoken
-
-
-async def test_a_deaf_server_is_noticed_by_ping_and_replaced(stdio: Stdio, upstreams: Open) -> None:
-    servers = await upstreams(stdio(ping_s=0.2, ping_timeout_s=0.3))
-    await servers.call("fix", "stop_process", "{}")
-    pid = servers.status()[0].pid
-    assert pid is not None
-    await eventually(lambda: servers.status()[0].state is not ServerState.READY)
-    assert "no sign of life" in (servers.status()[0].error or "")
-    assert await servers.call("fix", "echo", '{"text": "x"}') == Returned(value='"x"')
-    assert not alive(pid)
 
 
 @PROTOCOLS
@@ -369,18 +300,6 @@ async def test_a_changed_listing_is_fetched_again(
     await eventually(lambda: "extra" in sink.names("any"))
     assert "extra" in {tool.name for tool in await servers.tools("any")}
     assert servers.status()[0].protocol_version == spoken
-
-
-async def test_a_server_that_cannot_connect_is_left_alone_for_longer_and_longer(
-    upstreams: Open,
-) -> None:
-    servers = await upstreams(ServerConfig(name="gone", command="/no/such/program"))
-    said = ""
-    while not re.search(r"next attempt may start in \d+ s", said):
-        with pytest.raises(UpstreamUnavailableError) as refused:
-            await servers.ready("gone")
-        said = str(refused.value)
-    assert servers.status()[0].state is ServerState.BACKING_OFF
 
 
 async def test_the_official_time_and_git_servers_answer(upstreams: Open, sink: Sink) -> None:
