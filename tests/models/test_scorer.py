@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,6 +77,22 @@ def test_probabilities_are_the_calibrated_sigmoid_of_the_scores(
     found = scores(scorer, task, asked(scorer, queries_of(world.graph, task), 0))
     expected = 1 / (1 + np.exp(-(slope * found.raw.astype(np.float64) + intercept)))
     np.testing.assert_allclose(found.probabilities, expected, rtol=1e-5)
+
+
+def test_attention_of_any_size_is_a_weighted_mean() -> None:
+    graph, inputs = DEEP.graph, inputs_of(DEEP.graph)
+    large = replace(inputs, vectors=inputs.vectors * np.float32(1e4))
+    model = exported(CONFIG, graph)
+    oracle = Dense(
+        config=CONFIG,
+        parameters=model.parameters,
+        trained=model.trained,
+        graph=graph,
+        inputs=large,
+    )
+    found = Scorer(model, graph, large).nodes.called(graph.tools)
+    expected = oracle.states[: len(graph.tools)]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("sign", [-1, 1])

@@ -163,12 +163,12 @@ def served() -> ServedNodes:
 
 
 def changed(before: ServedNodes, after: ServedNodes) -> set[str]:
-    """Ids of nodes whose rows differ in a bit, new ones left out."""
+    """Ids of nodes whose rows differ in a bit, of those that are in both."""
     return {
         key
         for kind in NodeKind
         for key, row in rows_by_id(before, kind).items()
-        if (rows_by_id(after, kind)[key] != row).any()
+        if (rows_by_id(after, kind).get(key, row) != row).any()
     }
 
 
@@ -202,6 +202,24 @@ def test_other_features_change_their_own_node_only() -> None:
     before, after = served(), served()
     after.change_tool("t1", features=np.ones(WIDTHS[NodeKind.TOOLS], np.float32))
     assert changed(before, after) == {"t1"}
+
+
+def test_what_a_capability_said_to_its_members_goes_with_it() -> None:
+    changing = Changing(DEEP, CONFIG, 0)
+    changing.remove(NodeKind.CAPABILITIES, "c3")
+    found, fresh = changing.served, changing.anew()
+    assert {"c0", "c2", "t0"} <= changed(served(), found)
+    for kind in NodeKind:
+        for key, row in rows_by_id(fresh, kind).items():
+            np.testing.assert_allclose(rows_by_id(found, kind)[key], row, rtol=1e-5, atol=1e-5)
+
+
+def test_a_member_that_is_left_out_no_longer_hears_the_capability() -> None:
+    after = served()
+    after.change_members(Members(id="c2", capabilities=("c0", "c1")))
+    own, vectors = exported(CONFIG, DEEP.graph).parameters, inputs_of(DEEP.graph).vectors
+    expected = own["project.tools.weight"] @ vectors[3] + own["id_embedding.weight"][3]
+    np.testing.assert_allclose(after.called(("t3",))[0], expected, atol=1e-6)
 
 
 def test_features_of_all_tools_are_renewed_at_once() -> None:
