@@ -8,8 +8,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-import pytest
-
 # Before numpy and torch are imported.  Workers of xdist fill the cores: more threads, and each tiny
 # product of matrices waits until all of them had their turn.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
