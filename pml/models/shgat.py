@@ -124,7 +124,7 @@ class Shgat(nn.Module):
 
         Raises:
             ValueError: sizes do not fit or a value is not finite (`checked_inputs`).
-            ConfigError: dgl is to compute attention and cannot be imported.
+            ConfigError: dgl is to compute attention and cannot (`pml.models.wiring`).
         """
         checked_inputs(self.config, graph, inputs)
         like = self.project["tools"].weight

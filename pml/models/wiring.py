@@ -48,8 +48,11 @@ def wiring(graph: Hypergraph, library: Library, device: torch.device) -> Wiring:
     """Of a graph.
 
     Raises:
-        ConfigError: dgl is asked for and cannot be imported.
+        ConfigError: dgl is asked for and cannot be imported, or the device is not the CPU.
     """
+    if library == "dgl" and device.type != "cpu":
+        msg = f"dgl computes on the CPU, and the model is on {device}: choose torch"
+        raise ConfigError(_SOURCE, msg)
     make, starts = aggregations_of(library), graph.starts
     # By member, then container, so that the members of a level are a stretch as well.
     order = np.lexsort((graph.containers, graph.members))

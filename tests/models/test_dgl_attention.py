@@ -16,7 +16,7 @@ from pml.models.attention import Aggregation, Pairs, TorchAggregation
 from pml.models.dgl_attention import DglAggregation
 from pml.models.inputs import RankingTask
 from pml.models.trained_ids import TrainedIds
-from pml.models.wiring import aggregations_of, fastest_library
+from pml.models.wiring import aggregations_of, fastest_library, wiring
 from tests.models.torch_models import model_of
 from tests.models.worlds import DEEP, inputs_of, queries_of
 
@@ -85,6 +85,11 @@ def test_without_dgl_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) 
         ConfigError, match=r"install pml\[research\] on Python 3.11, or choose torch"
     ):
         aggregations_of("dgl")
+
+
+def test_dgl_is_for_the_cpu() -> None:
+    with pytest.raises(ConfigError, match="dgl computes on the CPU, and the model is on cuda"):
+        wiring(DEEP.graph, "dgl", torch.device("cuda"))
 
 
 def test_newer_pythons_take_torch(monkeypatch: pytest.MonkeyPatch) -> None:

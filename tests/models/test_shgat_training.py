@@ -9,7 +9,7 @@ import torch
 from pml.models.config import ShgatConfig
 from pml.models.inputs import RankingTask
 from pml.models.shgat import Shgat
-from pml.models.start import Start, principal_axes, random_axes
+from pml.models.start import Start, random_axes
 from pml.models.trained_ids import TrainedIds
 from pml.models.wiring import Library
 from tests.models.torch_models import model_of
@@ -90,19 +90,29 @@ def test_fewer_axes_keep_inner_products_on_average() -> None:
     torch.testing.assert_close(mean, torch.eye(8), rtol=0, atol=0.1)
 
 
-def test_principal_axes_keep_vectors_that_fill_few_dimensions() -> None:
+def test_a_narrow_model_begins_with_the_cosine_of_vectors_that_fill_few_dimensions() -> None:
+    rng, task = np.random.default_rng(0), RankingTask.TOOLS
+    inside = rng.normal(size=(3, 9)).astype(np.float32)
+    config = replace(CONFIG, dim=9, heads=1, head_dim=4)
+    inputs = inputs_of(GRAPH, config=config)
+    queries = queries_of(GRAPH, task, config=config)
+    inputs = replace(inputs, vectors=rng.normal(size=(GRAPH.nodes, 3)).astype(np.float32) @ inside)
+    queries = replace(queries, vectors=inputs.vectors[:3])
+    model = fresh(config, start=Start(scale=2.0, vectors=inputs.vectors))
+    states = model.states(model.view(GRAPH, inputs))
+    found = model.scores(task, states, model.query_tensors(task, GRAPH, queries))
+    expected = torch.from_numpy(2 * queries.vectors @ inputs.vectors[: len(GRAPH.tools)].T)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_every_head_begins_with_a_share_of_what_vectors_differ_in() -> None:
     rng = np.random.default_rng(0)
-    vectors = (rng.normal(size=(20, 3)) @ rng.normal(size=(3, 9))).astype(np.float32)
-    axes = principal_axes(vectors, 4).numpy()
-    np.testing.assert_allclose(
-        (vectors @ axes.T) @ (vectors @ axes.T).T, vectors @ vectors.T, rtol=1e-4, atol=1e-4
-    )
-    assert principal_axes(vectors, 12).shape == (12, 9)
-
-
-def test_axes_of_another_size_are_refused() -> None:
-    with pytest.raises(ValueError, match="axes must be 6 x 6, got 5 x 6"):
-        fresh(start=Start(axes=torch.zeros(5, 6)))
+    vectors = (rng.normal(size=(50, 16)) * np.geomspace(100, 0.01, 16)).astype(np.float32)
+    config = replace(CONFIG, dim=16, heads=4, head_dim=2)
+    model = fresh(config, start=Start(vectors=vectors))
+    projected = torch.from_numpy(vectors) @ model.query["tools"].weight.T
+    per_head = projected.square().sum(0).view(4, 2).sum(1)
+    assert per_head.min() > 0.02 * per_head.sum()
 
 
 def test_what_begins_at_nothing_has_gradients() -> None:
