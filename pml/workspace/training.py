@@ -78,13 +78,13 @@ def trained_on(
     sizes = parameters.section("model", ModelParameters)
     how = parameters.section("train", TrainingConfig)
     config = sizes.config(full.inputs.vectors.shape[1])
-    return train(folds, full, config, how, start=_start(), on_epoch=on_epoch)
+    return train(folds, full, config, how, start=_start(full), on_epoch=on_epoch)
 
 
-def _start() -> Start:
+def _start(full: View) -> Start:
     """Begin as hybrid search ranks, and learn what is better."""
     weights = {task: (_SURE,) * len(columns) for task, columns in COLUMNS.items()}
-    return Start(scale=_SURE, evidence=weights)
+    return Start(scale=_SURE, evidence=weights, vectors=full.inputs.vectors)
 
 
 def told(epoch: Epoch) -> str:
