@@ -83,9 +83,7 @@ class Learner:
             Drawer(fold.sources, self.errors, draws=config.draws, batch=config.batch)
             for fold in self._folds
         ]
-        self._optimiser = torch.optim.AdamW(
-            _groups(model, config.weight_decay), lr=config.learning_rate
-        )
+        self._optimiser = torch.optim.AdamW(_groups(model, config), lr=config.learning_rate)
         self._steps = config.epochs * sum(drawer.batches for drawer in self._drawers)
         self._step = 0
 
@@ -116,7 +114,7 @@ class Learner:
             self._step, self._steps, warm_up=self._config.warm_up
         )
         for group in self._optimiser.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["share"]
         self._optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self._model.parameters(), self._config.clip)
@@ -167,13 +165,13 @@ def rate_at(step: int, steps: int, *, warm_up: float) -> float:
     return _LAST_RATE + (1 - _LAST_RATE) * (1 + math.cos(math.pi * min(1.0, done))) / 2
 
 
-def _groups(model: Shgat, weight_decay: float) -> list[dict[str, Any]]:
-    """Parameters that decay, and those that do not."""
+def _groups(model: Shgat, config: TrainingConfig) -> list[dict[str, Any]]:
+    """Matrices, which decay, and what is none, which has a rate of its own."""
     matrices = [one for one in model.parameters() if one.ndim > 1]
-    others = [one for one in model.parameters() if one.ndim <= 1]
+    scalars = [one for one in model.parameters() if one.ndim <= 1]
     return [
-        {"params": matrices, "weight_decay": weight_decay},
-        {"params": others, "weight_decay": 0.0},
+        {"params": matrices, "weight_decay": config.weight_decay, "share": 1.0},
+        {"params": scalars, "weight_decay": 0.0, "share": config.scalar_rate},
     ]
 
 

@@ -35,6 +35,9 @@ class TrainingConfig:
     """Traces per step; all examples of a trace are in its batch."""
     learning_rate: float = 3e-3
     """The largest: it rises over the first ``warm_up`` of the steps, then falls as a cosine."""
+    scalar_rate: float = 10.0
+    """How much faster what is no matrix learns: biases, gates, weights of evidence.  A step of
+    AdamW is as large for each number as the rate, and these few have farther to go."""
     warm_up: float = 0.05
     """Share of all steps."""
     weight_decay: float = 1e-2
@@ -67,7 +70,7 @@ class TrainingConfig:
         ranges = {
             **{name: getattr(self, name) >= 1 for name in least_one},
             **{name: getattr(self, name) >= 0 for name in not_negative},
-            **{name: getattr(self, name) > 0 for name in ("learning_rate", "clip")},
+            **{name: getattr(self, name) > 0 for name in ("learning_rate", "scalar_rate", "clip")},
             **{name: 0 <= getattr(self, name) < 1 for name in ("warm_up", "id_dropout")},
             "task_weights": all(weight >= 0 for _, weight in self.task_weights),
         }

@@ -1,6 +1,7 @@
 """Steps of training (LE-3, LE-5): live traces move the parameters, failures make less likely."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,9 @@ from tests.learning.catalogues import CONFIG, Catalogue
 from tests.learning.test_examples import a_run
 
 CATALOGUE = Catalogue()
-SMALL_STEPS = TrainingConfig(epochs=4, batch=16, learning_rate=1e-3, id_dropout=0.0)
+SMALL_STEPS = TrainingConfig(
+    epochs=4, batch=16, learning_rate=1e-3, scalar_rate=1.0, id_dropout=0.0
+)
 
 
 def a_model() -> Shgat:
@@ -159,3 +162,32 @@ def test_the_learning_rate_rises_then_falls() -> None:
     assert np.all(np.diff(rates[:10]) > 0)
     assert np.all(np.diff(rates[10:]) < 0)
     assert 0.01 < rates[-1] < 0.02
+
+
+def test_what_is_no_matrix_learns_as_much_faster_as_asked() -> None:
+    """The first step of AdamW is as large as the rate, whatever the gradient."""
+    model = a_model()
+    config = replace(SMALL_STEPS, scalar_rate=10.0, warm_up=0.0, weight_decay=0.0)
+    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    Learner(model, [CATALOGUE.fold((), CATALOGUE.examples[:3])], config).run()
+    moved = {
+        name: (value - before[name]).abs().max().item() for name, value in model.named_parameters()
+    }
+    assert moved["query.tools.weight"] == pytest.approx(1e-3, rel=0.01)
+    assert moved["evidence.tools.base"] == pytest.approx(1e-2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epochs": 0},
+        {"learning_rate": 0.0},
+        {"scalar_rate": -1.0},
+        {"id_dropout": 1.0},
+        {"failures": -1.0},
+        {"task_weights": ((RankingTask.TOOLS, -1.0),)},
+    ],
+)
+def test_a_configuration_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"out of range: {next(iter(wrong))}"):
+        TrainingConfig(**wrong)

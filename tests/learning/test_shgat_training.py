@@ -20,7 +20,7 @@ from pml.models.inputs import RankingTask
 from pml.models.start import Start
 from tests.learning.catalogues import CONFIG, Catalogue
 
-QUICK = TrainingConfig(epochs=8, batch=24, learning_rate=6e-2)
+QUICK = TrainingConfig(epochs=8, batch=24, learning_rate=6e-2, scalar_rate=1.0)
 START = Start(scale=1.0)
 
 
