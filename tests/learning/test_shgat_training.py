@@ -12,10 +12,12 @@ import pytest
 import torch
 
 from pml.learning.examples import Example
+from pml.learning.folds import TrainingFold, View
 from pml.learning.shgat_training import train
 from pml.learning.trained import Trained
 from pml.learning.training_config import Draws, Epoch, TrainingConfig
 from pml.models.config import parameter_shapes
+from pml.models.hypergraph import hypergraph
 from pml.models.inputs import RankingTask
 from pml.models.start import Start
 from tests.learning.catalogues import CONFIG, Catalogue
@@ -110,6 +112,45 @@ def test_answers_that_mean_nothing_do_not_pass() -> None:
     assert not any(
         found.verdicts[task].passes for task in (RankingTask.TOOLS, RankingTask.CAPABILITIES)
     )
+
+
+@pytest.mark.parametrize("failing", [0.0, 0.5, 1.0])
+def test_failures_alone_or_a_task_without_examples_leave_the_fallback(failing: float) -> None:
+    """Some or all examples of tools know failures only; nothing is known of capabilities."""
+    catalogue = Catalogue(intents=60)
+    rng = np.random.default_rng(4)
+    examples = [
+        replace(one, positives=(), failed=one.positives) if rng.random() < failing else one
+        for one in catalogue.examples
+        if one.task is RankingTask.TOOLS
+    ]
+    found = trained(catalogue, replace(QUICK, epochs=2), examples)
+    assert all(np.isfinite(epoch.held_back_loss) for epoch in found.history)
+    assert all(np.isfinite(values).all() for values in found.parameters.values())
+    assert found.verdicts[RankingTask.CAPABILITIES].intents == 0
+    assert not any(found.gate.values())  # of so few intents nothing is concluded
+
+
+def test_a_view_without_capabilities_is_trained_on_what_it_has() -> None:
+    catalogue = Catalogue(intents=60)
+    bare = hypergraph(catalogue.tool_ids)
+
+    def without(fold: TrainingFold) -> TrainingFold:
+        tools = fold.tasks[RankingTask.TOOLS]
+        return TrainingFold(view=no_capabilities(fold.view), tasks={RankingTask.TOOLS: tools})
+
+    def no_capabilities(view: View) -> View:
+        inputs = replace(
+            view.inputs,
+            vectors=view.inputs.vectors[: catalogue.tools],
+            capability_features=view.inputs.capability_features[:0],
+        )
+        return View(graph=bare, inputs=inputs)
+
+    folds = [without(fold) for fold in catalogue.folds()]
+    found = train(folds, no_capabilities(catalogue.view), CONFIG, QUICK, start=START)
+    assert set(found.verdicts) == {RankingTask.TOOLS}
+    assert found.figures.keys() >= {"tools.ndcg", "tools.p", "tools.brier"}
 
 
 def test_what_raises_in_the_callback_stops_the_training() -> None:
