@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32, Int8
 from safetensors import SafetensorError
-from safetensors.numpy import load, save_file
+from safetensors.numpy import load, save
 from tokenizers import Tokenizer
 
 from pml.errors import ConfigError
@@ -25,9 +25,10 @@ MODULES_FILE = "modules.json"
 _STATIC = "StaticEmbedding"
 _HASH_CHARS = 16
 """Of the hash in the encoder's name: 64 bits tell the versions of one model apart."""
+_NORMALIZE = "1_Normalize"
 _MODULES = (
     ("", "sentence_transformers.models.StaticEmbedding"),
-    ("1_Normalize", "sentence_transformers.models.Normalize"),
+    (_NORMALIZE, "sentence_transformers.models.Normalize"),
 )
 
 
@@ -65,14 +66,15 @@ def write_static(
 ) -> None:
     """Write a folder that `read_static` and sentence-transformers read."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "1_Normalize").mkdir(exist_ok=True)
     tokenizer.save(str(folder / TOKENIZER_FILE), pretty=False)
-    save_file({"embeddings": rows, "weights": weights}, folder / WEIGHTS_FILE)
+    (folder / WEIGHTS_FILE).write_bytes(save({"embeddings": rows, "weights": weights}))
     modules = [
         {"idx": number, "name": str(number), "path": path, "type": kind}
         for number, (path, kind) in enumerate(_MODULES)
     ]
     (folder / MODULES_FILE).write_text(json.dumps(modules, indent=2) + "\n")
+    (folder / _NORMALIZE).mkdir(exist_ok=True)
+    (folder / _NORMALIZE / "config.json").write_text("{}\n")  # git keeps no empty folders
 
 
 def read_static(folder: Path) -> StaticModel:

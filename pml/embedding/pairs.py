@@ -76,13 +76,16 @@ class Pairs:
     """What each target is about: two targets of one owner are never each other's negatives."""
 
 
-def pairs_of(corpus: Corpus, rng: np.random.Generator, *, mixtures: int) -> tuple[Pairs, ...]:
+def pairs_of(
+    corpus: Corpus, rng: np.random.Generator, *, mixtures: int, requests: int = 1
+) -> tuple[Pairs, ...]:
     """Pairs of every kind that the corpus has.
 
     Args:
         corpus: What to learn from.
         rng: Draws servers' tools and mixtures.
         mixtures: How many made requests for two or three tools.
+        requests: How often each real request comes.
     """
     tools = [tool for tool in corpus.tools if len(split(tool.description)) > 1]
     made = [
@@ -92,7 +95,7 @@ def pairs_of(corpus: Corpus, rng: np.random.Generator, *, mixtures: int) -> tupl
         _pairs("halves", _halves(tools)),
         _pairs("overview", _overviews(corpus, rng)),
         _pairs("mixture", _mixtures(tools, rng, mixtures)),
-        _pairs("request", _requests(corpus)),
+        _pairs("request", (each for _ in range(requests) for each in _requests(corpus))),
     ]
     return tuple(pairs for pairs in made if pairs.anchors)
 

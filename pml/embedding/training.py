@@ -58,6 +58,8 @@ class EncoderConfig:
     """Of the initial rows (`pml.embedding.initialising`)."""
     mixtures: int = 10_000
     """Made requests for several tools."""
+    requests: int = 1
+    """How often each real request counts, of which there are few."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be trained.
@@ -103,7 +105,8 @@ def train_encoder(
     rng = np.random.default_rng(seed)
     texts = list(corpus.texts())
     tokenizer = train_tokenizer(texts, vocabulary=config.vocabulary, least_count=config.least_count)
-    kinds = [_Kind(pairs, tokenizer) for pairs in pairs_of(corpus, rng, mixtures=config.mixtures)]
+    pairs = pairs_of(corpus, rng, mixtures=config.mixtures, requests=config.requests)
+    kinds = [_Kind(each, tokenizer) for each in pairs]
     if not kinds:
         message = "the corpus has no pairs of texts; it needs tools with names and descriptions"
         raise ValueError(message)
