@@ -3,8 +3,8 @@
 G. Cormack, C. Clarke, S. Buettcher: Reciprocal Rank Fusion Outperforms Condorcet and
 Individual Rank Learning Methods, SIGIR 2009: an entry gets the sum of ``1 / (k + rank)``
 over the rankings that name it.  Here equal scores have equal ranks (the best of them), so
-the result does not depend on the order in which entries came, and the sum is divided by
-what an entry would get that is first everywhere.
+the result does not depend on the order in which entries came, rankings may have weights, and
+the sum is divided by what an entry would get that is first everywhere.
 """
 
 from collections.abc import Sequence
@@ -20,28 +20,33 @@ DEPTH = 500
 
 
 def fuse(
-    rankings: Sequence[NDArray[np.float64]], *, k: int = K, depth: int = DEPTH
+    rankings: Sequence[NDArray[np.float64]],
+    weights: Sequence[float] | None = None,
+    *,
+    k: int = K,
+    depth: int = DEPTH,
 ) -> NDArray[np.float64]:
     """Fused scores in [0, 1] by entry.
 
     Args:
         rankings: Scores by entry, one array of the same length each; an entry that scores 0
             is not named.  A ranking that names nothing does not count.
+        weights: How much each ranking counts; 1 where left out.
         k: See the head.
         depth: See `DEPTH`.
     """
     fused = np.zeros(len(rankings[0]) if rankings else 0)
-    voting = 0
-    for scores in rankings:
+    best_possible = 0.0
+    for scores, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
         named = np.flatnonzero(scores > 0)
         if not len(named):
             continue
-        voting += 1
+        best_possible += weight
         best = scores[named]
         if len(named) > depth:
             last = np.partition(best, len(best) - depth)[len(best) - depth]
             named = named[best >= last]
             best = scores[named]
         ranks = 1 + np.searchsorted(np.sort(-best), -best, side="left")
-        fused[named] += (k + 1) / (k + ranks)
-    return fused / max(voting, 1)
+        fused[named] += weight * (k + 1) / (k + ranks)
+    return fused / best_possible if best_possible else fused

@@ -24,13 +24,13 @@ from pml.discovery.intents import Neighbour, PastIntents
 from pml.discovery.names import Names, tool_names
 from pml.discovery.tfidf import Frequencies
 from pml.discovery.vectors import Vectors
+from pml.discovery.weighing import weight_of_votes
 from pml.discovery.words import Tokenizer, Words, split
 from pml.domain.capability import CAPABILITY_SERVER, PastIntent, normalised_intent
 from pml.domain.discovery import Found
 
 INTENTS_IN_TEXT = 50
 """Past intents of a capability that count as part of its text; the latest."""
-
 Kind = Literal["tool", "capability", "all"]
 _CODES = {Found.TOOL: 1, Found.CAPABILITY: 2}
 
@@ -207,7 +207,8 @@ class Index:
             ValueError: the vector has another dimension than those that are there.
         """
         found = self._evidence(intent, kind, vector)
-        scores = fuse([found.texts, found.votes, found.meanings])
+        weight = weight_of_votes(found.votes, [found.texts, found.meanings], kind)
+        scores = fuse([found.texts, found.votes, found.meanings], [1.0, weight, 1.0])
         scores[list(found.exact)] = np.inf  # before everything that is only like it
         named = np.flatnonzero((scores > 0) & (scores >= min_score))
         slots = self._first(named, scores, offset + limit)[offset:]

@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from pml.discovery.fusion import fuse
 
@@ -15,13 +16,34 @@ rankings = st.integers(0, 8).flatmap(
 @given(rankings, st.integers(0, 60), st.integers(1, 10))
 def test_fused_scores_equal_the_formula(rankings: list[list[float]], k: int, depth: int) -> None:
     fused = fuse([np.array(scores) for scores in rankings], k=k, depth=depth)
-    voting = [scores for scores in rankings if any(scores)]
-    for entry in range(len(fused)):
-        ranks = [
-            1 + sum(other > scores[entry] for other in scores)
-            for scores in voting
-            if scores[entry] > 0
-        ]
-        expected = sum((k + 1) / (k + rank) for rank in ranks if rank <= depth)
-        np.testing.assert_allclose(fused[entry], expected / max(len(voting), 1))
-        assert 0 <= fused[entry] <= 1
+    check(fused, rankings, [1.0] * len(rankings), k, depth)
+
+
+@given(rankings, st.data())
+def test_weighted_fused_scores_equal_the_formula(
+    rankings: list[list[float]], data: st.DataObject
+) -> None:
+    weights = [data.draw(st.sampled_from([0.5, 1.0, 3.0])) for _ in rankings]
+    check(fuse([np.array(one) for one in rankings], weights, k=5), rankings, weights, 5, 500)
+
+
+def check(
+    fused: NDArray[np.float64],
+    rankings: list[list[float]],
+    weights: list[float],
+    k: int,
+    depth: int,
+) -> None:
+    voting = [place for place, scores in enumerate(rankings) if any(scores)]
+    best = sum(weights[place] for place in voting)
+    for entry, score in enumerate(fused.tolist()):
+        ranks = {
+            place: 1 + sum(other > rankings[place][entry] for other in rankings[place])
+            for place in voting
+            if rankings[place][entry] > 0
+        }
+        gained = sum(
+            weights[place] * (k + 1) / (k + rank) for place, rank in ranks.items() if rank <= depth
+        )
+        np.testing.assert_allclose(score, gained / best if best else 0)
+        assert 0 <= score <= 1 + 1e-12
