@@ -46,7 +46,8 @@ def initial_rows(
     if topics > 0 and random_share < 1:
         found = _topics(tokens, weights, topics, rng)
         rows[:, :topics] += np.sqrt(1 - random_share) * found
-    return (rows * weights[:, None]).astype(np.float32)
+    weighed: Float32[np.ndarray, "tokens dim"] = (rows * weights[:, None]).astype(np.float32)
+    return weighed
 
 
 def _topics(

@@ -58,7 +58,7 @@ class EncoderConfig:
     """Of the initial rows (`pml.embedding.initialising`)."""
     mixtures: int = 10_000
     """Made requests for several tools."""
-    requests: int = 1
+    requests: int = 10
     """How often each real request counts, of which there are few."""
 
     def __post_init__(self) -> None:
@@ -127,7 +127,7 @@ def train_encoder(
         for kind, chosen in _order(kinds, config.batch, rng):
             loss = _loss(rows, kind, chosen, config, rng)
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]  # of torch
             optimizer.step()
             schedule.step()
             losses.append(loss.item())
