@@ -55,7 +55,7 @@ def ask(
             rankings, weighed = [one for one, _ in used], [weight for _, weight in used]
             scores[rule].append(fuse(rankings, weighed)[list(slots)])
     return {
-        rule: float(np.mean([ndcg(10)(r) for r in gold_ranks(np.float32(rows), gold)]))
+        rule: float(np.mean([ndcg(10)(r) for r in gold_ranks(np.array(rows, np.float32), gold)]))
         for rule, rows in scores.items()
     }
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +64,8 @@ def started(code: str) -> float:
 def times(encoder: Encoder, texts: list[str], repeats: int) -> tuple[float, float]:
     """Of one text, and of all together."""
     encoder.encode(texts[:100])
-    ones = [seconds(lambda text=text: encoder.encode([text]), 3) for text in texts[:200]]
-    return float(np.median(ones)), seconds(lambda: encoder.encode(texts), repeats)
+    ones = [seconds(partial(encoder.encode, [text]), 3) for text in texts[:200]]
+    return float(np.median(ones)), seconds(partial(encoder.encode, texts), repeats)
 
 
 def main() -> None:
