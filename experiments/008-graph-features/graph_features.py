@@ -31,9 +31,10 @@ from pml.evaluation.retrieval import relative
 from pml.evaluation.tasks.next import TASK as NEXT
 from pml.evaluation.tasks.tools import TASK as TOOLS
 from pml.features.activity import Activity, CallSeen, RunSeen
-from pml.features.graph import Members, feature_graph, index_of
+from pml.features.graph import feature_graph, index_of
 from pml.features.heat import heat
 from pml.features.matrix import feature_matrices
+from pml.features.members import Members
 from pml.features.structure import structure_of
 from pml.features.walks import activity_walk
 

@@ -25,9 +25,10 @@ from pml.features.adamic_adar import Neighbourhoods, adamic_adar
 from pml.features.arguments import argument_pattern, argument_vector
 from pml.features.clusters import spectral_clusters
 from pml.features.communities import communities, modularity
-from pml.features.graph import FeatureGraph, Members, feature_graph
+from pml.features.graph import FeatureGraph, feature_graph
 from pml.features.heat import heat
 from pml.features.matrix import feature_matrices, node_heat
+from pml.features.members import Members
 from pml.features.new_tool import new_tool
 from pml.features.pagerank import hypergraph_pagerank, pagerank
 from pml.features.structure import Structure, structure_of

@@ -43,7 +43,7 @@ from experiments.bench.shgat_parts.world import (
     unit,
     world,
 )
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.models.inputs import RankingTask
 from pml.models.model_file import from_bytes, to_bytes
 from pml.models.scorer import Query, Scorer

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pml.domain.trace import ExecutionTrace
 from pml.evaluation.dataset import TRAIN, Call, Dataset, Episode, Workflow
 from pml.evaluation.orders import ordered
-from pml.features.graph import Members
+from pml.features.members import Members
 from pml.learning.examples import Example, examples_of_trace, examples_of_workflow
 from pml.models.inputs import RankingTask
 

@@ -18,8 +18,9 @@ from pml.evaluation.dataset import Call, Dataset
 from pml.evaluation.shgat_examples import capability_of, learned_from, members_of, runs_of
 from pml.evaluation.text import encoded_text
 from pml.features.activity import Activity, CallSeen, RunSeen
-from pml.features.graph import Members, feature_graph
+from pml.features.graph import feature_graph
 from pml.features.matrix import feature_matrices
+from pml.features.members import Members
 from pml.features.structure import structure_of
 from pml.learning.examples import Example
 from pml.learning.folds import View

@@ -14,22 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from pml.domain.capability import Capability
-from pml.domain.structure import ANY_TOOL, CapabilityCall
 from pml.domain.trace import DependencyType, ToolDependency
+from pml.features.members import Members
 
 HEAVIEST = 1e100
 """So that no sum of weights overflows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Members:
-    """What a capability is made of: tools that it calls itself, and capabilities in it."""
-
-    id: str
-    tools: tuple[str, ...] = ()
-    capabilities: tuple[str, ...] = ()
-    """Ids; one that is not known is passed over, as its name may mean nothing yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,17 +39,6 @@ class FeatureGraph:
     """(tools, capabilities): the tool is in the capability, or in one that is in it."""
     containment: csr_array
     """(capabilities, capabilities): the row's contains the column's directly."""
-
-
-def members_of(capability: Capability) -> Members:
-    """Read from its static structure."""
-    nodes = capability.structure.nodes
-    calls = [node.capability_id for node in nodes if isinstance(node, CapabilityCall)]
-    return Members(
-        id=capability.id,
-        tools=tuple(tool for tool in capability.structure.tools() if tool != ANY_TOOL),
-        capabilities=tuple(dict.fromkeys(calls)),
-    )
 
 
 def feature_graph(

@@ -19,27 +19,13 @@ from jaxtyping import Float32, Float64, Int64
 from pml.features.activity import Activity, NodeActivity
 from pml.features.arguments import ARGUMENT_COLUMNS
 from pml.features.association import capability_association, tool_association
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.features.heat import heat
 from pml.features.measures import inside_group, share_of_group, squashed, steps_inside
 from pml.features.reliability import Reliability, reliability
 from pml.features.structure import Structure
 from pml.features.walks import activity_walk
 
-_OF_RUNS = ("frequency", "recency", "activity", "heat", "association")
-_RELIABILITY = ("reliability_rate", "reliability_lower", "reliability_evidence")
-TOOL_COLUMNS: tuple[str, ...] = (
-    *("pagerank", "community_share", "community_inside", "adamic_adar"),
-    *_OF_RUNS,
-    *_RELIABILITY,
-    *ARGUMENT_COLUMNS,
-)
-CAPABILITY_COLUMNS: tuple[str, ...] = (
-    *("hypergraph_pagerank", "cluster_share", "cluster_inside", "tools", "nested"),
-    *_OF_RUNS,
-    *_RELIABILITY,
-    "reliability_weakest_tool",
-    *ARGUMENT_COLUMNS,
-)
 FULL = 4.0
 """Tools of a capability at which its column reaches a half; so with capabilities in it."""
 

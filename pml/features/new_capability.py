@@ -13,9 +13,11 @@ from scipy.sparse import csr_array
 from pml.features.activity import Activity
 from pml.features.association import capability_association
 from pml.features.clusters import cluster_of
-from pml.features.graph import FeatureGraph, Members, index_of
-from pml.features.matrix import CAPABILITY_COLUMNS, FULL, activity_columns, stacked, weakest
+from pml.features.columns import CAPABILITY_COLUMNS
+from pml.features.graph import FeatureGraph, index_of
+from pml.features.matrix import FULL, activity_columns, stacked, weakest
 from pml.features.measures import squashed
+from pml.features.members import Members
 from pml.features.new_tool import NewRow
 from pml.features.pagerank import DAMPING
 from pml.features.structure import Structure

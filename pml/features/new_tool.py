@@ -15,9 +15,10 @@ from jaxtyping import Float32, Float64
 from pml.domain.trace import DependencyType, ToolDependency
 from pml.features.activity import Activity
 from pml.features.association import tool_association
+from pml.features.columns import TOOL_COLUMNS
 from pml.features.communities import community_of
 from pml.features.graph import FeatureGraph, checked_edge, index_of
-from pml.features.matrix import TOOL_COLUMNS, activity_columns, stacked
+from pml.features.matrix import activity_columns, stacked
 from pml.features.measures import squashed
 from pml.features.pagerank import DAMPING
 from pml.features.structure import Structure

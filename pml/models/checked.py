@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.models.config import ShgatConfig
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import NodeInputs, Queries, RankingTask

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Float32
 from torch import Tensor, nn
 
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.features.standardising import FARTHEST, Standardiser
 from pml.models.config import ShgatConfig
 from pml.models.inputs import CAPABILITY_WIDTHS, TOOL_WIDTHS, FeatureHead, columns_of

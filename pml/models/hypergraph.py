@@ -17,7 +17,7 @@ from itertools import accumulate
 import numpy as np
 from jaxtyping import Int64
 
-from pml.features.graph import Members
+from pml.features.members import Members
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

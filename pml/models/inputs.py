@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 
 
 class RankingTask(StrEnum):

@@ -19,7 +19,7 @@ from safetensors.numpy import load, save
 
 from pml.domain.record import Record, decode, encode
 from pml.errors import ModelFileError
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.models.config import ShgatConfig
 from pml.models.exported import ExportedShgat
 from pml.models.hypergraph import Hypergraph

@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 from jaxtyping import Float32
 
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.features.standardising import Standardiser
 from pml.models.checked import check_finite, check_shape
 from pml.models.config import ShgatConfig

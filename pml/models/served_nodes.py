@@ -8,7 +8,7 @@ leaves everything as it was.
 import numpy as np
 from jaxtyping import Float32
 
-from pml.features.graph import Members
+from pml.features.members import Members
 from pml.models.checked import checked_inputs
 from pml.models.exported import ExportedShgat
 from pml.models.hypergraph import Hypergraph

@@ -17,8 +17,9 @@ from pml.domain.trace import DependencyType, ExecutionTrace, ToolDependency
 from pml.evaluation.dataset import Call, Dataset
 from pml.evaluation.text import tool_text
 from pml.features.activity import Activity, CallSeen, RunSeen
-from pml.features.graph import Members, feature_graph
+from pml.features.graph import feature_graph
 from pml.features.matrix import feature_matrices
+from pml.features.members import Members
 from pml.features.structure import structure_of
 from pml.learning.examples import Example
 from pml.learning.folds import View

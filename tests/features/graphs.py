@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from pml.domain.trace import DependencyType, ToolDependency
-from pml.features.graph import FeatureGraph, Members, feature_graph
+from pml.features.graph import FeatureGraph, feature_graph
+from pml.features.members import Members
 
 TOOLS = tuple(f"s:t{number}" for number in range(8))
 WEIGHTS = (0.0, 0.1, 0.5, 1.0, 3.0)

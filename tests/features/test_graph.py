@@ -10,7 +10,8 @@ from pml.domain.capability import Capability
 from pml.domain.record import decode, encode
 from pml.domain.structure import CapabilityCall, StaticStructure, Task
 from pml.domain.trace import DependencyType
-from pml.features.graph import Members, feature_graph, index_of, members_of
+from pml.features.graph import feature_graph, index_of
+from pml.features.members import Members, members_of
 from tests.features.graphs import RECORDS, TOOLS, Records, edge, graph_of
 from tests.store.nouns import a_capability
 

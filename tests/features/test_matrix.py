@@ -6,14 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pml.features.activity import Activity
-from pml.features.graph import Members, feature_graph
-from pml.features.matrix import (
-    CAPABILITY_COLUMNS,
-    TOOL_COLUMNS,
-    FeatureMatrix,
-    feature_matrices,
-    node_heat,
-)
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.graph import feature_graph
+from pml.features.matrix import FeatureMatrix, feature_matrices, node_heat
+from pml.features.members import Members
 from pml.features.structure import Structure, structure_of
 from tests.features.graphs import RECORDS, TOOLS, Records, edge, graph_of, relabelled
 from tests.features.runs import NOW_MS, activity_of, random_runs

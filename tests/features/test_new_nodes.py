@@ -7,13 +7,10 @@ from hypothesis import strategies as st
 
 from pml.domain.trace import DependencyType
 from pml.features.activity import Activity
-from pml.features.graph import Members, feature_graph
-from pml.features.matrix import (
-    CAPABILITY_COLUMNS,
-    TOOL_COLUMNS,
-    feature_matrices,
-    node_heat,
-)
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.graph import feature_graph
+from pml.features.matrix import feature_matrices, node_heat
+from pml.features.members import Members
 from pml.features.new_capability import new_capability
 from pml.features.new_tool import NewRow, new_tool
 from pml.features.structure import structure_of

@@ -7,7 +7,8 @@ import rustworkx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pml.features.graph import Members, feature_graph
+from pml.features.graph import feature_graph
+from pml.features.members import Members
 from pml.features.pagerank import carried, distribution, hypergraph_pagerank, pagerank, stationary
 from pml.features.walks import Walk, activity_walk, capability_walk, tool_walk
 from tests.features.graphs import RECORDS, TOOLS, Records, capabilities, graph_of, relabelled

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pml.features.graph import FeatureGraph, Members, feature_graph
+from pml.features.graph import FeatureGraph, feature_graph
+from pml.features.members import Members
 from pml.features.walks import Walk, activity_walk, capability_walk, tool_walk
 from tests.features.graphs import RECORDS, Records, edge, graph_of
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pml.domain.capability import normalised_intent
-from pml.features.graph import Members
+from pml.features.members import Members
 from pml.learning.examples import Example
 from pml.learning.folds import (
     HeldQueries,

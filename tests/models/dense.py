@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.models.config import ShgatConfig
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import NodeInputs, Queries, RankingTask, columns_of

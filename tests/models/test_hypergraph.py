@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pml.features.graph import Members
+from pml.features.members import Members
 from pml.models.hypergraph import Hypergraph, hypergraph
 from tests.models.worlds import DEEP, World, worlds
 

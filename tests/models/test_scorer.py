@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pml.features.graph import Members
+from pml.features.members import Members
 from pml.models.config import ShgatConfig, contribution_names
 from pml.models.hypergraph import hypergraph
 from pml.models.inputs import FeatureHead, RankingTask

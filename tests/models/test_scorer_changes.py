@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pml.features.graph import Members
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.members import Members
 from pml.models.config import ShgatConfig
 from pml.models.hypergraph import hypergraph
 from pml.models.inputs import NodeInputs

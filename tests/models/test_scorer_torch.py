@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pml.features.graph import Members
+from pml.features.members import Members
 from pml.models.config import ShgatConfig
 from pml.models.hypergraph import Hypergraph, hypergraph
 from pml.models.inputs import RankingTask

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from pml.features.graph import Members
+from pml.features.members import Members
 from pml.models.hypergraph import Hypergraph, hypergraph
 from pml.models.inputs import NodeInputs, Queries, RankingTask
 from pml.models.shgat import Shgat

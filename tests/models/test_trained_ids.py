@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pml.features.graph import Members
+from pml.features.members import Members
 from pml.models.hypergraph import hypergraph
 from pml.models.trained_ids import UNKNOWN, TrainedIds
 

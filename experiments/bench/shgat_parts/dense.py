@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from experiments.bench.shgat_parts.world import CONFIG, World
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.features.standardising import Standardiser
 from pml.models.inputs import RankingTask, columns_of
 from pml.models.scorer import Query

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pml.features.graph import Members
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.members import Members
 from pml.models.config import ShgatConfig
 from pml.models.exported import ExportedShgat
 from pml.models.hypergraph import Hypergraph, hypergraph
