@@ -28,12 +28,15 @@ from pml.discovery.words import Tokenizer, Words, split, with_pairs
 TEXT_COLUMNS = ("words", "cosine", "grams", "part_cosine", "part_grams")
 """BM25 as a share of what the intent's words could give, cosine of words, cosine of n-grams; then
 both cosines of the part that fits best, relative to the best candidate for that part."""
-PAST_COLUMNS = ("votes", "nearest", "popularity")
-"""Share of the nearest past intents' votes, cosine of the nearest that it served, and how often it
+PAST_COLUMNS = ("votes", "nearest", "alike", "popularity")
+"""Share of the nearest past intents' votes, cosine of the nearest that it served; share of the
+votes of more of them, compared by n-grams of what was asked and what served; and how often it
 served, relative to the logarithm of all past intents."""
 PAST_STATS = ("nearest_past", "mean_past")
 """Cosine of the nearest past intent, and mean of the nearest."""
 NEIGHBOURS = 20
+ALIKE = 50
+"""How many vote where n-grams are compared; short titles say little, so more are asked."""
 _LEAST_VOTES = 0.05
 """Added to all votes together, so that those of strangers are no certainty."""
 _GRAMS = (3, 4, 5)
@@ -97,18 +100,25 @@ class PastEvidence:
     def __init__(self) -> None:
         self._tokenizer: Tokenizer = Words()
         self._similar = TfIdf(Frequencies())
+        self._alike = TfIdf(Frequencies())
         self._served: dict[int, Int64[np.ndarray, " _"]] = {}
         self._counts: Int64[np.ndarray, " candidates"] = np.zeros(0, np.int64)
 
-    def put(self, row: int, intent: str, served: Collection[int]) -> None:
+    def put(
+        self, row: int, intent: str, served: Collection[int], *, told: str | None = None
+    ) -> None:
         """Enter a past intent, in place of the one that the row had.
 
         Args:
             row: Its own.
             intent: What was asked.
             served: Numbers of the candidates that served it, each once.
+            told: Names of what served it, which n-grams are compared with beside the intent's own;
+                without, they are not compared: with very many past intents that costs much.
         """
         self.remove(row)
+        if told is not None:
+            self._alike.put(row, grams(f"{intent} {told}"))
         candidates = np.array(sorted(served), np.int64)
         self._similar.put(row, with_pairs(self._tokenizer(intent)))
         self._served[row] = candidates
@@ -122,6 +132,7 @@ class PastEvidence:
         candidates = self._served.pop(row, None)
         if candidates is not None:
             self._similar.remove(row)
+            self._alike.remove(row)
             self._counts[candidates] -= 1
 
     def ask(
@@ -129,18 +140,33 @@ class PastEvidence:
     ) -> tuple[Float32[np.ndarray, "size columns"], Float32[np.ndarray, " stats"]]:
         """`PAST_COLUMNS` of the first ``size`` candidates, and `PAST_STATS`."""
         found = np.zeros((size, len(PAST_COLUMNS)), np.float32)
-        self._count(found[:, 2])
         cosines = self._similar.cosines(with_pairs(self._tokenizer(intent)))
-        near = _nearest(cosines)
-        total = float((cosines[near] ** 2).sum()) + _LEAST_VOTES
+        near = _nearest(cosines, NEIGHBOURS)
+        self._vote(found[:, 0], near, cosines[near])
         for row, cosine in zip(near.tolist(), cosines[near].tolist(), strict=True):
             served = self._served[row]
             served = served[served < size]
-            found[served, 0] += cosine**2 / total
             found[served, 1] = np.maximum(found[served, 1], cosine)
+        alike = self._alike.cosines(grams(intent))
+        near_alike = _nearest(alike, ALIKE)
+        self._vote(found[:, 2], near_alike, alike[near_alike])
+        self._count(found[:, 3])
         best = float(cosines[near].max(initial=0.0))
         mean = float(cosines[near].sum()) / NEIGHBOURS
         return found, np.array([best, min(mean, 1.0)], np.float32)
+
+    def _vote(
+        self,
+        column: Float32[np.ndarray, " size"],
+        near: Int64[np.ndarray, " near"],
+        cosines: Float64[np.ndarray, " near"],
+    ) -> None:
+        """Each for what served it, with its squared cosine, as a share of all votes."""
+        weights = cosines**2
+        weights /= weights.sum() + _LEAST_VOTES
+        for row, weight in zip(near.tolist(), weights.tolist(), strict=True):
+            served = self._served[row]
+            column[served[served < len(column)]] += weight
 
     def _count(self, column: Float32[np.ndarray, " size"]) -> None:
         known = self._counts[: len(column)]
@@ -167,12 +193,12 @@ def _grams_of(word: str) -> tuple[str, ...]:
     )
 
 
-def _nearest(cosines: Float64[np.ndarray, " rows"]) -> Int64[np.ndarray, " near"]:
-    """Rows of the `NEIGHBOURS` highest cosines above 0, and of those that tie with the last."""
+def _nearest(cosines: Float64[np.ndarray, " rows"], count: int) -> Int64[np.ndarray, " near"]:
+    """Rows of the highest cosines above 0, and of those that tie with the last."""
     named = np.flatnonzero(cosines > 0)
-    if len(named) > NEIGHBOURS:
+    if len(named) > count:
         values = cosines[named]
-        named = named[values >= np.partition(values, len(named) - NEIGHBOURS)[-NEIGHBOURS]]
+        named = named[values >= np.partition(values, len(named) - count)[-count]]
     return named
 
 

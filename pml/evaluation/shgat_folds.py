@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from pml.discovery.evidence import (
+    NEIGHBOURS,
     PAST_COLUMNS,
     PAST_STATS,
     TEXT_COLUMNS,
@@ -30,6 +31,8 @@ COLUMNS = (*TEXT_COLUMNS, *PAST_COLUMNS, "meaning")
 """The last is the cosine of the encoder's vectors, where it is above 0."""
 STATS = (*PAST_STATS, "parts", "best_words")
 """Past intents', then how many parts the intent has (1 - 1/parts), and the best ``words``."""
+MOST_ALIKE = 3_000
+"""Past intents, the latest, that are compared by n-grams."""
 RANKED = (RankingTask.TOOLS, RankingTask.CAPABILITIES)
 
 
@@ -59,7 +62,7 @@ class ViewEvidence:
         self._source = source
         self._texts = texts
         self._view = view
-        self._past = past_evidence(view.graph, known)
+        self._past = past_evidence(view.graph, source.names, known)
 
     def queries(self, task: RankingTask, intents: Sequence[str]) -> Queries:
         """Vectors, evidence and stats of intents."""
@@ -96,8 +99,16 @@ class ViewEvidence:
         return found
 
 
-def past_evidence(graph: Hypergraph, known: Sequence[Example]) -> PastEvidence:
-    """Of what served the known intents: tools and capabilities, by their numbers in the graph."""
+def past_evidence(
+    graph: Hypergraph, names: Sequence[str], known: Sequence[Example]
+) -> PastEvidence:
+    """Of what served the known intents: tools and capabilities, by their numbers in the graph.
+
+    Args:
+        graph: Whose numbers.
+        names: Of its tools.
+        known: Later ones are the later to have happened.
+    """
     number = {
         RankingTask.TOOLS: {key: at for at, key in enumerate(graph.tools)},
         RankingTask.CAPABILITIES: {
@@ -111,8 +122,10 @@ def past_evidence(graph: Hypergraph, known: Sequence[Example]) -> PastEvidence:
             into = served.setdefault((example.source, example.intent), set())
             into.update(own[key] for key in example.positives if key in own)
     past = PastEvidence()
+    first = len(served) - MOST_ALIKE
     for row, ((_, intent), nodes) in enumerate(served.items()):
-        past.put(row, intent, nodes)
+        told = " ".join(names[node] for node in sorted(nodes) if node < len(names))
+        past.put(row, intent, nodes, told=told if row >= first else None)
     return past
 
 
@@ -147,9 +160,10 @@ class Folds:
 
 
 def fallback(queries: Queries) -> Float32[np.ndarray, "queries candidates"]:
-    """Words and votes of past intents, each relative to its best (method ``bm25+knn``)."""
+    """Words and votes of past intents, each relative to its best (``bm25+knn by likeness``)."""
     words, votes = (queries.evidence[:, :, COLUMNS.index(name)] for name in ("words", "votes"))
-    likeness = queries.stats[:, STATS.index("nearest_past")][:, None]
+    mean = queries.stats[:, STATS.index("mean_past")][:, None]
+    likeness = np.minimum(mean * np.float32(np.sqrt(NEIGHBOURS)), 1)
     found: Float32[np.ndarray, "queries candidates"] = relative(words) + 2 * likeness * relative(
         votes
     )

@@ -46,6 +46,7 @@ class Source:
         self.traces = tuple(traces)
         self.tools = tuple(tool.id for tool in dataset.tools)
         """Ids, in the order of the catalogue."""
+        self.names = tuple(f"{tool.server} {tool.name}" for tool in dataset.tools)
         self.texts = tuple(encoded_text(tool) for tool in dataset.tools)
         self.members: Mapping[str, Members] = members_of(dataset, traces)
         """Of all capabilities, by id."""

@@ -92,12 +92,24 @@ def test_votes_are_shares_and_popularity_counts_all() -> None:
     past.put(1, "send mail now", {0, 1})
     past.put(2, "delete the file", {2})
     said, stats = past.ask("send a mail", 4)
-    votes, nearest, popularity = (said[:, PAST_COLUMNS.index(name)] for name in PAST_COLUMNS)
+    votes, nearest, alike, popularity = (said[:, PAST_COLUMNS.index(name)] for name in PAST_COLUMNS)
     assert votes[0] > votes[1] > votes[2] == votes[3] == 0
     assert votes[0] < 1
+    assert not alike.any()
     np.testing.assert_allclose(nearest[0], 1, atol=1e-6)
     np.testing.assert_allclose(popularity, np.log1p([2, 1, 1, 0]) / np.log1p(3), atol=1e-6)
     np.testing.assert_allclose(stats[0], 1, atol=1e-6)
+
+
+def test_n_grams_are_compared_with_what_served_too() -> None:
+    past = PastEvidence()
+    past.put(0, "tell my team", {0}, told="discord sendMessage")
+    past.put(1, "tell my family", {1}, told="gmail sendMail")
+    said, _ = past.ask("a bot for Discord", 2)
+    alike = said[:, PAST_COLUMNS.index("alike")]
+    assert alike[0] > 0.5
+    assert alike[1] == 0
+    assert not said[:, PAST_COLUMNS.index("votes")].any()
 
 
 def test_a_past_intent_that_is_left_out_says_nothing_of_itself() -> None:

@@ -1,0 +1,213 @@
+"""SHGAT trained on one catalogue and asked, as the methods `shgat` and the studies of it do.
+
+The parts in order: the catalogue's own words become vectors beside the encoder's, retrievers are
+asked on cross-fitted folds, the model begins as search by text with weights learned on other
+catalogues (`START`) and is trained, stopped, calibrated and judged on folds of the training split.
+Nothing is read of what is asked about.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float32
+
+from pml.discovery.latent import JoinedEncoder
+from pml.discovery.latent_fitting import fit_latent_words
+from pml.discovery.ports import Encoder
+from pml.embedding.static import default_encoder
+from pml.evaluation.dataset import TRAIN, Dataset, Workflow
+from pml.evaluation.shgat_examples import examples_of
+from pml.evaluation.shgat_folds import COLUMNS, RANKED, STATS, Folds, ViewEvidence, fallback
+from pml.evaluation.shgat_views import Source
+from pml.evaluation.text import encoded_text
+from pml.learning.examples import Example
+from pml.learning.folds import HeldQueries, TrainingFold, View, cross_fitted
+from pml.learning.shgat_training import train
+from pml.learning.trained import Trained
+from pml.learning.training_config import TrainingConfig
+from pml.models.config import ShgatConfig
+from pml.models.inputs import Queries, RankingTask
+from pml.models.start import Start, principal_axes
+
+FOLDS = 5
+MOST_LEARNED = 8_000
+"""Training workflows at most, drawn evenly: more take longer and bring little."""
+START: Mapping[str, float] = {
+    "words": 4.6,
+    "cosine": 3.1,
+    "grams": 3.9,
+    "part_cosine": 2.0,
+    "part_grams": 3.2,
+    "votes": 6.0,
+    "nearest": 0.5,
+    "alike": 4.0,
+    "popularity": 1.0,
+    "meaning": 3.0,
+}
+"""Weights of the evidence before training; those of texts and meaning were learned on sets whose
+licence allows it (experiments/011-shgat/start.py)."""
+SCALE = 5.0
+LEAST_LEARNED = 50
+"""Training workflows below which the model stays as it starts: folds would be of a handful."""
+TRAINING = TrainingConfig(epochs=15, batch=64, refit=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What of SHGAT is used; the defaults are what ships."""
+
+    model: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `ShgatConfig` that differ from its defaults."""
+    training: TrainingConfig = TRAINING
+    without: frozenset[str] = frozenset()
+    """Columns of evidence that are hidden."""
+    latent: int = 512
+    """Dimensions of the catalogue's own words; 0 leaves them out."""
+    trained: bool = True
+    principal: bool = True
+    """Whether projections begin as principal axes instead of random ones."""
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Places of the hidden columns.
+
+        Raises:
+            ValueError: there is no such column.
+        """
+        unknown = self.without.difference(COLUMNS)
+        if unknown:
+            msg = f"no column of evidence: {', '.join(sorted(unknown))}"
+            raise ValueError(msg)
+        return tuple(COLUMNS.index(name) for name in sorted(self.without))
+
+
+SHIPPED = Setting()
+_BLOCK = 256
+"""Intents that are scored together: bounds the memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranker:
+    """A model that was trained on a catalogue, with all that it may know when it is asked."""
+
+    task: RankingTask
+    trained: Trained
+    view: View
+    evidence: ViewEvidence
+    hidden: tuple[int, ...]
+    """Columns of evidence that are zeros."""
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """Ids, in the order of the scores."""
+        graph = self.view.graph
+        return graph.tools if self.task is RankingTask.TOOLS else graph.capabilities
+
+    @property
+    def passes(self) -> bool:
+        """Whether the gate lets the model serve; where nothing was learned, its start does."""
+        verdict = self.trained.verdicts.get(self.task)
+        return verdict is None or verdict.passes
+
+    @torch.no_grad()
+    def scores(self, intents: Sequence[str]) -> Float32[np.ndarray, "intents candidates"]:
+        """The model's, before calibration, which changes no order."""
+        model, graph = self.trained.model, self.view.graph
+        states = model.states(model.view(graph, self.view.inputs))
+        blocks = [
+            model.scores(self.task, states, model.query_tensors(self.task, graph, queries)).numpy()
+            for queries in self._blocks(intents)
+        ]
+        empty = np.zeros((0, len(self.candidates)), np.float32)
+        return np.concatenate([empty, *blocks])
+
+    def fallback(self, intents: Sequence[str]) -> Float32[np.ndarray, "intents candidates"]:
+        """What ranks where the gate does not let the model serve."""
+        empty = np.zeros((0, len(self.candidates)), np.float32)
+        return np.concatenate([empty, *map(fallback, self._blocks(intents))])
+
+    def _blocks(self, intents: Sequence[str]) -> list[Queries]:
+        starts = range(0, len(intents), _BLOCK)
+        found = [self.evidence.queries(self.task, intents[at : at + _BLOCK]) for at in starts]
+        return [without(queries, self.hidden) for queries in found]
+
+
+def without(queries: Queries, hidden: Sequence[int]) -> Queries:
+    """With zeros in some columns of the evidence."""
+    if not hidden:
+        return queries
+    evidence = queries.evidence.copy()
+    evidence[:, :, list(hidden)] = 0
+    return replace(queries, evidence=evidence)
+
+
+def trained_ranker(dataset: Dataset, task: RankingTask, setting: Setting = SHIPPED) -> Ranker:
+    """Train on the data set's training split, and know all of it."""
+    past = _some(dataset)
+    dataset = replace(dataset, workflows=past)
+    source = Source(dataset, encoder_for(dataset, setting.latent))
+    examples = [example for example in examples_of(dataset) if example.task in RANKED]
+    builder = Folds(source)
+    full = source.view(examples)
+    return Ranker(
+        task=task,
+        trained=_train(builder, examples, full, task=task, setting=setting),
+        view=full,
+        evidence=builder.evidence(full, examples),
+        hidden=setting.hidden,
+    )
+
+
+def encoder_for(dataset: Dataset, latent: int) -> Encoder:
+    """The encoder that PML brings, and beside it the catalogue's own words."""
+    if not latent:
+        return default_encoder()
+    texts = [*map(encoded_text, dataset.tools), *(one.intent for one in dataset.split(TRAIN))]
+    return JoinedEncoder([default_encoder(), fit_latent_words(texts, dimension=latent)])
+
+
+def _train(
+    builder: Folds,
+    examples: Sequence[Example],
+    full: View,
+    *,
+    task: RankingTask,
+    setting: Setting,
+) -> Trained:
+    hidden = setting.hidden
+    dim = full.inputs.vectors.shape[1]
+    config = ShgatConfig(
+        dim=dim, tasks=(task,), evidence=((task, COLUMNS),), stats=STATS, **setting.model
+    )
+
+    def build(known: Sequence[Example], asked: Sequence[Example]) -> TrainingFold:
+        fold = builder(known, [example for example in asked if example.task is task])
+        return _hiding(fold, hidden)
+
+    learn = setting.trained and len({one.source for one in examples}) >= LEAST_LEARNED
+    folds = cross_fitted(examples, build, folds=FOLDS, seed=0) if learn else ()
+    axes = principal_axes(full.inputs.vectors, config.width) if setting.principal else None
+    start = Start(scale=SCALE, evidence={task: tuple(START[name] for name in COLUMNS)}, axes=axes)
+    return train(folds, full, config, setting.training, start=start)
+
+
+def _hiding(fold: TrainingFold, hidden: Sequence[int]) -> TrainingFold:
+    if not hidden:
+        return fold
+    tasks = {
+        task: replace(one, queries=HeldQueries(queries=without(one.queries.queries, hidden)))
+        for task, one in fold.tasks.items()
+        if isinstance(one.queries, HeldQueries)
+    }
+    return replace(fold, tasks=tasks)
+
+
+def _some(dataset: Dataset) -> tuple[Workflow, ...]:
+    """Drawn evenly over the split where there are too many: data sets tell no times."""
+    past = dataset.split(TRAIN)
+    if len(past) <= MOST_LEARNED:
+        return past
+    return tuple(past[row] for row in np.linspace(0, len(past) - 1, MOST_LEARNED).astype(int))

@@ -1,0 +1,122 @@
+"""SHGAT learns from training intents alone, and falls where recall is cut (LE-5, LE-8)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pml.evaluation.dataset import Dataset
+from pml.evaluation.measured import Mean
+from pml.evaluation.methods.tools_bm25 import Bm25
+from pml.evaluation.questions import Scores, ToolsQuestion
+from pml.evaluation.sample.errands import errands
+from pml.evaluation.shgat_asking import Asked
+from pml.evaluation.shgat_examples import examples_of
+from pml.evaluation.shgat_folds import COLUMNS, RANKED, Folds
+from pml.evaluation.shgat_questions import ids_of, of_capabilities, of_tools
+from pml.evaluation.shgat_ranking import Ranker, Setting, encoder_for, trained_ranker
+from pml.evaluation.shgat_views import Source
+from pml.evaluation.task import Problem
+from pml.evaluation.tasks.capabilities import TASK as CAPABILITIES
+from pml.evaluation.tasks.tools import TASK as TOOLS
+from pml.learning.folds import HeldQueries, cross_fitted
+from pml.learning.training_config import TrainingConfig
+from pml.models.inputs import RankingTask
+
+QUICK = Setting(training=TrainingConfig(epochs=4), latent=32)
+PAST = frozenset({"votes", "nearest", "alike", "popularity"})
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return errands()
+
+
+@pytest.fixture(scope="module")
+def problem(dataset: Dataset) -> Problem[ToolsQuestion, Scores]:
+    (found,) = TOOLS.problems(dataset)
+    return found
+
+
+@pytest.fixture(scope="module")
+def ranker(problem: Problem[ToolsQuestion, Scores]) -> Ranker:
+    return trained_ranker(of_tools(problem.question), RankingTask.TOOLS, QUICK)
+
+
+def figure(problem: Problem[ToolsQuestion, Scores], scores: Scores) -> float:
+    metric = problem.judge(scores).metrics["nDCG10"]
+    assert isinstance(metric, Mean)
+    return float(np.nanmean(metric.values))
+
+
+def test_trained_it_beats_search_by_words(
+    problem: Problem[ToolsQuestion, Scores], ranker: Ranker
+) -> None:
+    question = problem.question
+    ours = figure(problem, ranker.scores(question.intents))
+    assert ours > figure(problem, Bm25().answers(question)) + 0.2
+
+
+def test_with_recall_disconnected_it_falls(
+    problem: Problem[ToolsQuestion, Scores], ranker: Ranker
+) -> None:
+    question = problem.question
+    nothing_past = replace(of_tools(question), workflows=())
+    without = trained_ranker(nothing_past, RankingTask.TOOLS, QUICK)
+    assert without.passes  # search by text is all there is
+    fallen = figure(problem, without.scores(question.intents))
+    assert fallen < figure(problem, ranker.scores(question.intents)) - 0.2
+
+
+def test_training_reads_nothing_of_what_is_asked(
+    problem: Problem[ToolsQuestion, Scores], ranker: Ranker
+) -> None:
+    some = replace(problem.question, intents=problem.question.intents[:3])
+    alone = trained_ranker(of_tools(some), RankingTask.TOOLS, QUICK).scores(some.intents)
+    among = ranker.scores(problem.question.intents)[:3]
+    np.testing.assert_allclose(alone, among, rtol=1e-5, atol=1e-5)
+
+
+def test_no_training_intent_finds_itself_among_the_past(dataset: Dataset) -> None:
+    source = Source(dataset, encoder_for(dataset, 0))
+    examples = [one for one in examples_of(dataset) if one.task in RANKED]
+    folds = cross_fitted(examples, Folds(source), folds=3, seed=0)
+    nearest = COLUMNS.index("nearest")
+    for fold in folds:
+        queries = fold.tasks[RankingTask.TOOLS].queries
+        assert isinstance(queries, HeldQueries)
+        assert queries.queries.evidence[:, :, nearest].max() < 1 - 1e-6
+
+
+def test_hidden_columns_are_zeros_when_trained_and_when_asked(
+    problem: Problem[ToolsQuestion, Scores],
+) -> None:
+    setting = replace(QUICK, without=PAST, training=TrainingConfig(epochs=1))
+    hiding = trained_ranker(of_tools(problem.question), RankingTask.TOOLS, setting)
+    (queries,) = hiding._blocks(problem.question.intents[:2])
+    places = [COLUMNS.index(name) for name in sorted(PAST)]
+    assert not queries.evidence[:, :, places].any()
+    assert queries.evidence.any()
+
+
+def test_a_column_that_there_is_not_cannot_be_hidden() -> None:
+    with pytest.raises(ValueError, match="nowhere"):
+        _ = Setting(without=frozenset({"nowhere"})).hidden
+
+
+@pytest.mark.parametrize(("passes", "expected"), [(True, 1), (False, 2)])
+def test_the_gate_chooses(passes: bool, expected: float) -> None:
+    model, fallback = (np.full((1, 2), value, np.float32) for value in (1, 2))
+    assert (Asked(model=model, fallback=fallback, passes=passes).gated == expected).all()
+
+
+def test_candidates_are_the_capabilities_that_are_learned(dataset: Dataset) -> None:
+    question = CAPABILITIES.problems(dataset)[0].question
+    made = of_capabilities(question)
+    ranker = trained_ranker(
+        made, RankingTask.CAPABILITIES, replace(QUICK, trained=False, training=TrainingConfig())
+    )
+    assert sorted(ranker.candidates) == sorted(ids_of(question.candidates))
+    intents: Sequence[str] = [i for one in question.candidates for i in one.past_intents]
+    assert sorted(workflow.intent for workflow in made.workflows) == sorted(intents)
