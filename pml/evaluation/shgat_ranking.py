@@ -30,7 +30,7 @@ from pml.learning.trained import Trained
 from pml.learning.training_config import TrainingConfig
 from pml.models.config import ShgatConfig
 from pml.models.inputs import Queries, RankingTask
-from pml.models.start import Start, principal_axes
+from pml.models.start import Start
 
 FOLDS = 5
 MOST_LEARNED = 8_000
@@ -189,8 +189,10 @@ def _train(
 
     learn = setting.trained and len({one.source for one in examples}) >= LEAST_LEARNED
     folds = cross_fitted(examples, build, folds=FOLDS, seed=0) if learn else ()
-    axes = principal_axes(full.inputs.vectors, config.width) if setting.principal else None
-    start = Start(scale=SCALE, evidence={task: tuple(START[name] for name in COLUMNS)}, axes=axes)
+    vectors = full.inputs.vectors if setting.principal else None
+    start = Start(
+        scale=SCALE, evidence={task: tuple(START[name] for name in COLUMNS)}, vectors=vectors
+    )
     return train(folds, full, config, setting.training, start=start)
 
 
