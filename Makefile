@@ -1,11 +1,12 @@
 # `make help` lists the targets.  Everything is installed into .venv, once: the stamps depend on
 # pyproject.toml and constraints.txt.  Needs Python 3.11 with pip, and make.
+DATA ?= data/errands
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 export PIP_CONSTRAINT = constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 INSTALL = $(PYTHON) -m pip --python .venv/bin/python install --quiet --editable
 
-.PHONY: help setup demo test lint bench chaos lab
+.PHONY: help setup demo train mlflow tune test lint bench chaos lab
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -15,6 +16,16 @@ setup: .venv/dev.stamp ## install PML with what tests, linters and benchmarks ne
 
 demo: .venv/demo.stamp ## run a program on three real MCP servers, over this checkout's history
 	@.venv/bin/pml demo
+
+train: .venv/research.stamp ## run what has changed of traces -> features -> training -> package
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" DVC_NO_ANALYTICS=1 dvc repro
+
+mlflow: .venv/research.stamp ## open what was tracked, at http://127.0.0.1:5000
+	@MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false .venv/bin/mlflow ui \
+	  --host 127.0.0.1 --port 5000 --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///tracking/mlflow.db}"
+
+tune: .venv/research.stamp ## search for parameters of the training, in two processes
+	@.venv/bin/pml tune $(DATA) --params params.yaml --track
 
 # Notebooks run in a call of their own: each plugin costs every start of pytest (nbval 0.7 s).
 test: .venv/dev.stamp ## run all tests, then the notebooks
@@ -45,6 +56,10 @@ lab: .venv/lab.stamp ## open the notebooks in JupyterLab
 .venv/lab.stamp: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing PML, its methods and JupyterLab into .venv (once, about a minute)"
 	@$(INSTALL) '.[lab]' && touch $@
+
+.venv/research.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing PML, torch, DVC, MLflow and Optuna into .venv (once, about three minutes)"
+	@$(INSTALL) '.[research]' && touch $@
 
 # Without pip inside, so that a Python whose `ensurepip` was split off (Debian's) will do.
 .venv/bin/python:

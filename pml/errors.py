@@ -20,6 +20,7 @@ and nothing else::
     ├── SavedStateError        what was learned cannot be loaded: damaged, or of another form
     │   └── ModelFileError     a model file: damaged, or of another version, graph or encoder
     ├── EmptyReplayError       nothing to draw from
+    ├── StudyError             a process that searched for parameters failed
     ├── LogOrderError          a record that cannot follow the run's log
     ├── DivergedError          replayed code did something else than its log says
     ├── SandboxError           the sandbox could not be started or broke its protocol
@@ -159,6 +160,10 @@ class EmptyReplayError(PmlError):
 
     def __init__(self) -> None:
         super().__init__("there is nothing to draw from: all weights are zero")
+
+
+class StudyError(PmlError):
+    """A process that searched for parameters failed; it said why on stderr."""
 
 
 class LogOrderError(PmlError):

@@ -1,6 +1,6 @@
 """Stage `encoder`: the shipped encoder, or one trained on the data set's own texts."""
 
-from pml.workspace.encoding import FOLDER, EncoderParameters, write_encoder
+from pml.workspace.encoding import EncoderParameters, write_encoder
 from pml.workspace.importing import imported_from
 from pml.workspace.layout import PARAMETERS, Layout
 from pml.workspace.parameters import read_parameters
@@ -12,7 +12,7 @@ def main() -> None:
     encoder = write_encoder(
         imported_from(layout.imported).loaded.dataset,
         parameters,
-        layout.encoder / FOLDER,
+        layout.encoder,
         on_epoch=lambda epoch, loss: print(f"epoch {epoch}: loss {loss:.3f}"),
     )
     source = parameters.section("encoder", EncoderParameters).source

@@ -3,20 +3,19 @@
 import time
 
 from pml.domain.record import encode
-from pml.embedding.static import load_static
 from pml.evaluation.page import page
+from pml.evaluation.shgat_examples import examples_of
+from pml.evaluation.shgat_views import Source
 from pml.tracking.tracked import RunFacts
 from pml.workspace.answering import Ranker, methods
-from pml.workspace.encoding import FOLDER
+from pml.workspace.encoder_folder import read_encoder
 from pml.workspace.evaluating import EvaluateParameters, evaluated, headline_metrics, plots
-from pml.workspace.examples import examples_of
 from pml.workspace.files import write_all, write_json
 from pml.workspace.importing import imported_from
 from pml.workspace.layout import PARAMETERS, TRACKING, Layout
 from pml.workspace.packaging import read_model
 from pml.workspace.parameters import read_parameters
 from pml.workspace.telling import tell_evaluation, tracking
-from pml.workspace.views import Source
 
 
 def main() -> None:
@@ -24,7 +23,7 @@ def main() -> None:
     layout, parameters = Layout(), read_parameters(PARAMETERS)
     how = parameters.section("evaluate", EvaluateParameters)
     imported = imported_from(layout.imported)
-    source = Source(imported.loaded.dataset, load_static(layout.encoder / FOLDER), imported.traces)
+    source = Source(imported.loaded.dataset, read_encoder(layout.encoder), imported.traces)
     ranker = Ranker(source, examples_of(source.dataset, source.traces), read_model(layout.model)[1])
     facts = RunFacts(
         name=f"evaluate {imported.facts.name}",

@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from pml.embedding.static import load_static
+from pml.evaluation.shgat_examples import examples_of
+from pml.evaluation.shgat_views import Source
 from pml.learning.folds import cross_fitted
-from pml.workspace.encoding import FOLDER
-from pml.workspace.examples import examples_of
+from pml.workspace.encoder_folder import read_encoder
 from pml.workspace.files import write_json
 from pml.workspace.folds import Folds
 from pml.workspace.importing import imported_from
@@ -13,7 +13,6 @@ from pml.workspace.layout import PARAMETERS, Layout
 from pml.workspace.parameters import read_parameters
 from pml.workspace.stored import write_folds
 from pml.workspace.training import FeatureParameters
-from pml.workspace.views import Source
 
 
 def main() -> None:
@@ -21,7 +20,7 @@ def main() -> None:
     layout = Layout()
     how = read_parameters(PARAMETERS).section("features", FeatureParameters)
     imported = imported_from(layout.imported)
-    source = Source(imported.loaded.dataset, load_static(layout.encoder / FOLDER), imported.traces)
+    source = Source(imported.loaded.dataset, read_encoder(layout.encoder), imported.traces)
     examples = examples_of(source.dataset, source.traces)
     folds = cross_fitted(examples, Folds(source), folds=how.folds, seed=how.seed)
     full = source.view(examples)

@@ -2,7 +2,6 @@
 
 import json
 
-from pml.workspace.encoding import FOLDER
 from pml.workspace.files import write_json
 from pml.workspace.layout import PARAMETERS, TRACKING, Layout
 from pml.workspace.packaging import encoder_files, package_of, read_model, read_package
@@ -17,7 +16,7 @@ def main() -> None:
     made = package_of(
         content,
         model,
-        encoder_files(layout.encoder / FOLDER),
+        encoder_files(layout.encoder),
         parameters.flat("encoder", "features", "model", "train"),
     )
     layout.package.write_bytes(made)

@@ -1,11 +1,10 @@
 """Stage `train`: a model from the folds, told to MLflow as it is made."""
 
-from pml.embedding.static import load_static
 from pml.learning.training_config import TrainingConfig
 from pml.models.model_file import to_bytes
 from pml.tracking.tracked import RunFacts
 from pml.workspace.curves import curve_rows, curves_svg
-from pml.workspace.encoding import FOLDER
+from pml.workspace.encoder_folder import read_encoder
 from pml.workspace.files import write_all, write_json
 from pml.workspace.importing import imported_from
 from pml.workspace.layout import PARAMETERS, TRACKING, Layout
@@ -23,7 +22,7 @@ def main() -> None:
     seed = parameters.section("train", TrainingConfig).seed
     lineage = Lineage(
         data_hash=data.hash,
-        encoder=load_static(layout.encoder / FOLDER).name,
+        encoder=read_encoder(layout.encoder).name,
         seed=seed,
     )
     facts = RunFacts(

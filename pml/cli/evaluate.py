@@ -60,6 +60,9 @@ def evaluate(  # noqa: PLR0917  # typer makes them options
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Of the draws for intervals and tests.")
     ] = 0,
+    track: Annotated[
+        bool, typer.Option("--track", help="Tell MLflow, as `pml train --track` does.")
+    ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -69,11 +72,15 @@ def evaluate(  # noqa: PLR0917  # typer makes them options
     that fails is reported, and the others go on; the exit code is 1 then.
     """
     names = tuple(_names(option) for option in (tasks, methods))
+    if track:
+        check_extra("research")
     if out is not None:
         _check_writable(out)  # an evaluation takes long: a report that has no place is said before
     report = _evaluated(folders, names, method_file or [], (processes, seed), quiet=quiet)
     if out is not None:
         _write(report, out)
+    if track:
+        _track(report, folders)
     if as_json:
         result_json(report)
     else:
@@ -117,6 +124,15 @@ def _evaluated(
             return run(order, processes=processes, on_progress=teller)
     finally:
         teller.close()
+
+
+def _track(report: "Evaluation", folders: list[Path]) -> None:
+    """A run per data set."""
+    from pml.workspace.layout import TRACKING
+    from pml.workspace.telling import tell_sets, tracking
+
+    for run_id in tell_sets(tracking(TRACKING), report, folders):
+        note(f"tracked as run {run_id}")
 
 
 def _write(report: "Evaluation", folder: Path) -> None:

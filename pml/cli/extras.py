@@ -4,7 +4,12 @@ from importlib.util import find_spec
 
 from pml.errors import RequestError
 
-_MODULES = {"evaluate": ("bm25s", "matplotlib", "polars", "pyarrow", "sklearn")}
+_EVALUATE = ("bm25s", "matplotlib", "polars", "pyarrow", "sklearn")
+_MODULES = {
+    "evaluate": _EVALUATE,
+    "train": (*_EVALUATE, "torch"),
+    "research": ("mlflow", "optuna", "sqlalchemy"),
+}
 """By the name of the extra in pyproject.toml."""
 
 

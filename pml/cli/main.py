@@ -22,12 +22,16 @@ from pml.cli import (
     gc,
     grants,
     keys,
+    models,
+    package,
     records,
     serve,
     servers,
     steer,
     tools,
     traces,
+    train,
+    tune,
 )
 from pml.cli.exits import ExitCode, for_error
 from pml.cli.terminal import note
@@ -61,6 +65,10 @@ COMMANDS = (
     gc,
     traces,
     evaluate,
+    train,
+    tune,
+    package,
+    models,
     doctor,
     demo,
 )

@@ -91,10 +91,6 @@ class Trial:
         if self._trial.should_prune():
             raise optuna.TrialPruned
 
-    def note(self, name: str, value: Scalar) -> None:
-        """Keep something beside the trial."""
-        self._trial.set_user_attr(name, value)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
@@ -125,7 +121,7 @@ class Study:
         ``objective`` says how good a trial is, larger being better; what it raises ends the
         search, and its trial counts as failed.
         """
-        if self._finished() >= trials:
+        if self.finished() >= trials:
             return
         enough = optuna.study.MaxTrialsCallback(trials, states=_FINISHED)
         self.study.optimize(lambda trial: objective(Trial(trial, self.space)), callbacks=[enough])
@@ -146,7 +142,17 @@ class Study:
             best_number=None if best is None else best.number,
         )
 
-    def _finished(self) -> int:
+    def note(self, name: str, value: str) -> None:
+        """Keep something beside the study."""
+        self.study.set_user_attr(name, value)
+
+    def noted(self, name: str) -> str | None:
+        """What `note` kept; None where it kept nothing."""
+        found: str | None = self.study.user_attrs.get(name)
+        return found
+
+    def finished(self) -> int:
+        """How many trials are complete or pruned, whoever made them."""
         return len(self.study.get_trials(deepcopy=False, states=_FINISHED))
 
 

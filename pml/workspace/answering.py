@@ -13,13 +13,13 @@ import numpy as np
 from jaxtyping import Float32
 
 from pml.evaluation.questions import CapabilitiesQuestion, NextQuestion, ToolsQuestion
+from pml.evaluation.shgat_examples import capability_of
+from pml.evaluation.shgat_views import Source
 from pml.learning.examples import Example
 from pml.models.exported import ExportedShgat
 from pml.models.inputs import Queries, RankingTask
 from pml.models.scorer import Query, Scorer
-from pml.workspace.evidence import Evidence, fallback
-from pml.workspace.examples import capability_of
-from pml.workspace.views import Source
+from pml.workspace.folds import Folds, fallback_of
 
 _EVALUATED_AS = {
     RankingTask.TOOLS: "tools",
@@ -44,7 +44,7 @@ class Ranker:
         self, source: Source, known: Sequence[Example], model: ExportedShgat | None
     ) -> None:
         self._view = source.view(known)
-        self._evidence = Evidence(source, self._view.graph.capabilities, known)
+        self._evidence = Folds(source).evidence(self._view, known)
         view = self._view
         self._scorer = None if model is None else Scorer(model, view.graph, view.inputs)
         self._gate = {} if model is None else model.gate
@@ -64,7 +64,7 @@ class Ranker:
         queries = self._evidence.queries(task, intents, prefixes)
         switched_on = self._gate.get(task, False)
         if who is Who.FALLBACK or (who is Who.SWITCHED and not switched_on):
-            return fallback(queries)
+            return fallback_of(task)(queries)
         if self._scorer is None:
             return None
         score = {

@@ -7,9 +7,8 @@ from pml.tracking.package import Manifest, TaskVerdict
 def card(manifest: Manifest, model: ExportedShgat) -> str:
     """In Markdown, for people."""
     verdicts = "\n".join(map(_row, manifest.verdicts)) or "| - | - | - | - | no: too few requests |"
-    parameters = "\n".join(
-        f"- `{name}`: {value}" for name, value in sorted(manifest.parameters.items())
-    )
+    listed = [f"- `{name}`: {value}" for name, value in sorted(manifest.parameters.items())]
+    parameters = "\n".join(["## Parameters", "", *listed, "", ""]) if listed else ""
     return f"""\
 # {manifest.name}
 
@@ -33,11 +32,7 @@ On requests that had no part in training; it is switched on where it beats hybri
 
 Figures are mean {", ".join(sorted({each.metric for each in manifest.verdicts})) or "nDCG10"}.
 
-## Parameters
-
-{parameters or "- all at their defaults"}
-
-## Limits
+{parameters}## Limits
 
 It knows the vectors of one encoder only: another one makes its scores meaningless.  Tools that it
 never saw are ranked by text and features.  It says what was used for such intents before, not what

@@ -1,4 +1,7 @@
-"""The stage `encoder`: the encoder that PML ships, or one trained on the data set's own texts."""
+"""The stage `encoder`: what makes vectors of texts, fitted to the data set.
+
+`pml.workspace.encoder_folder` reads what this writes, without torch.
+"""
 
 import shutil
 from collections.abc import Callable
@@ -7,21 +10,22 @@ from enum import StrEnum
 from importlib.resources import as_file, files
 from pathlib import Path
 
+import numpy as np
+
+from pml.discovery.latent_fitting import DIMENSION, fit_latent_words
 from pml.discovery.ports import Encoder
 from pml.embedding.folder import write_static
 from pml.embedding.quantising import quantised
-from pml.embedding.static import default_encoder, load_static
 from pml.embedding.training import EncoderConfig, train_encoder
 from pml.evaluation.corpus import corpus_of
-from pml.evaluation.dataset import Dataset
+from pml.evaluation.dataset import TRAIN, Dataset
+from pml.evaluation.text import encoded_text
+from pml.workspace.encoder_folder import LATENT, STATIC, read_encoder
 from pml.workspace.parameters import Parameters
-
-FOLDER = "pml-static"
-"""Name of an encoder's folder, and so of the encoder; its hash tells those of that name apart."""
 
 
 class EncoderSource(StrEnum):
-    """Where the encoder is from."""
+    """Where the general encoder is from."""
 
     SHIPPED = "shipped"
     TRAINED = "trained"
@@ -32,14 +36,10 @@ class EncoderParameters:
     """Section ``encoder`` of params.yaml."""
 
     source: EncoderSource = EncoderSource.SHIPPED
+    latent: int = DIMENSION
+    """Dimensions of the latent words at most; 0 leaves them out."""
     seed: int = 0
-    """Of a training."""
-
-
-def copy_shipped(folder: Path) -> None:
-    """Copy the encoder that PML ships into a new folder."""
-    with as_file(files("pml.embedding") / "default") as shipped:
-        shutil.copytree(shipped, folder)
+    """Of a training, and of the latent words."""
 
 
 def write_encoder(
@@ -49,19 +49,26 @@ def write_encoder(
     *,
     on_epoch: Callable[[int, float], None] = lambda _epoch, _loss: None,
 ) -> Encoder:
-    """Put the encoder that the parameters name into a new folder.
+    """Make the encoder that the parameters say, in a new folder.
 
-    How one is trained is the section ``encoder_training``.
+    How the general one is trained is the section ``encoder_training``.
 
     Raises:
         ConfigError: a parameter is unknown or out of range.
     """
     how = parameters.section("encoder", EncoderParameters)
-    if how.source is EncoderSource.SHIPPED:
-        copy_shipped(folder)
-        return default_encoder()
-    config = parameters.section("encoder_training", EncoderConfig)
-    trained = train_encoder(corpus_of([dataset]), config, seed=how.seed, on_epoch=on_epoch)
     folder.mkdir(parents=True)
-    write_static(folder, trained.tokenizer, *quantised(trained.rows))
-    return load_static(folder)
+    if how.source is EncoderSource.SHIPPED:
+        with as_file(files("pml.embedding") / "default") as shipped:
+            shutil.copytree(shipped, folder / STATIC)
+    else:
+        config = parameters.section("encoder_training", EncoderConfig)
+        trained = train_encoder(corpus_of([dataset]), config, seed=how.seed, on_epoch=on_epoch)
+        (folder / STATIC).mkdir()
+        write_static(folder / STATIC, trained.tokenizer, *quantised(trained.rows))
+    if how.latent:
+        intents = [workflow.intent for workflow in dataset.split(TRAIN)]
+        texts = [*map(encoded_text, dataset.tools), *intents]
+        latent = fit_latent_words(texts, dimension=how.latent, seed=how.seed)
+        np.savez_compressed(folder / LATENT, **latent.to_arrays())  # type: ignore[arg-type]
+    return read_encoder(folder)

@@ -38,13 +38,14 @@ def evaluated(
         RequestError: there is no such task or method.
     """
     started_s = clock_s()
-    registry = find().only(parameters.tasks, parameters.methods)
-    asked = {task.name: list(registry.of_task(task.name)) for task in registry.tasks}
+    tasks = find().only(parameters.tasks, None).tasks
+    simple = find().only(parameters.tasks, parameters.methods)
+    asked = {task.name: list(simple.of_task(task.name)) for task in tasks}
     for method in own:
         asked.get(method.task, []).append(method)
     rounds = [
         (Round(loaded.dataset.name, task, problem, seed=parameters.seed), asked[task.name])
-        for task in registry.tasks
+        for task in tasks
         for problem in task.problems(loaded.dataset)
     ]
     return Evaluation(

@@ -8,6 +8,16 @@ TRACKING = Path("tracking")
 """MLflow's store, where no server is named."""
 
 
+MODEL_NAME = "shgat"
+"""In a registry."""
+ENCODER_SUFFIX = ".encoder"
+
+
+def encoder_beside(model: Path) -> Path:
+    """The folder of the encoder of a model that `pml train` wrote."""
+    return model.with_name(model.stem + ENCODER_SUFFIX)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """Paths below ``root``; dvc.yaml names the same ones."""

@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pml.domain.record import Record
-from pml.errors import ConfigError, RequestError, SavedStateError
+from pml.errors import ConfigError, SavedStateError
 from pml.models.exported import ExportedShgat
 from pml.models.model_file import from_bytes
 from pml.tracking.package import FORMAT, Manifest, Package, packed, unpacked
 from pml.tracking.tracked import Scalar
 from pml.workspace.card import card
-from pml.workspace.training import task_verdicts
-
-NAME = "shgat"
-"""Of the model, in a registry."""
+from pml.workspace.encoder_folder import read_encoder
+from pml.workspace.layout import MODEL_NAME, encoder_beside
+from pml.workspace.verdicts import task_verdicts
 
 
 class PackageFacts(Record, frozen=True, kw_only=True):
@@ -53,6 +52,32 @@ def read_package(path: Path) -> Package:
     return package
 
 
+def packaged(model: Path, encoder: Path | None, out: Path) -> None:
+    """Write the package of a model file.
+
+    Args:
+        model: The file.
+        encoder: Folder of its encoder; None is the one that `pml train` put beside it.
+        out: Where to.
+
+    Raises:
+        ConfigError: a file cannot be read or written, is damaged, or the encoder is another one
+            than the model's.
+    """
+    content, read = read_model(model)
+    folder = encoder or encoder_beside(model)
+    found = read_encoder(folder).name
+    if found != read.encoder:
+        message = f"the model needs the encoder {read.encoder}, and this is {found}"
+        raise ConfigError(str(folder), message)
+    made = package_of(content, read, encoder_files(folder), {})
+    try:
+        out.write_bytes(made)
+    except OSError as exc:
+        message = f"--out expected a file to write to ({exc.strerror or exc})"
+        raise ConfigError(str(out), message) from exc
+
+
 def package_of(
     content: bytes,
     model: ExportedShgat,
@@ -62,13 +87,13 @@ def package_of(
     """A model's bytes with what it needs, as a file; read back before it is handed out."""
     manifest = Manifest(
         format=FORMAT,
-        name=NAME,
+        name=MODEL_NAME,
         graph=model.graph.identity,
         encoder=model.encoder,
         data=model.data_hash,
         seed=model.seed,
         pml_version=model.pml_version,
-        verdicts=task_verdicts(model),
+        verdicts=task_verdicts(model.gate, model.metrics),
         parameters=dict(parameters),
     )
     package = Package(manifest=manifest, model=content, encoder=encoder, card=card(manifest, model))
@@ -78,23 +103,12 @@ def package_of(
 
 
 def encoder_files(folder: Path) -> dict[str, bytes]:
-    """The files of an encoder's folder.
-
-    Raises:
-        RequestError: there is no such folder, or it is empty.
-    """
-    if not folder.is_dir():
-        message = f"--encoder expected the folder of an encoder, and {folder} is none"
-        raise RequestError(message)
-    found = {
+    """The files of an encoder's folder, by their paths within it."""
+    return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    if not found:
-        message = f"--encoder expected the folder of an encoder, and {folder} is empty"
-        raise RequestError(message)
-    return found
 
 
 def _read(path: Path, expected: str) -> bytes:

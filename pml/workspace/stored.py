@@ -15,7 +15,7 @@ from pml.errors import ConfigError
 from pml.learning.folds import HeldQueries, Targets, TaskExamples, TrainingFold, View
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import NodeInputs, Queries, RankingTask
-from pml.workspace.evidence import fallback
+from pml.workspace.folds import fallback_of
 
 FULL, FOLD = "full.npz", "fold-{number}.npz"
 
@@ -113,7 +113,9 @@ def _task(arrays: Mapping[str, np.ndarray], task: RankingTask) -> TaskExamples:
         sources=tuple(json.loads(str(own["sources"]))),
         groups=own["groups"],
     )
-    return TaskExamples(queries=HeldQueries(queries=queries), targets=targets, fallback=fallback)
+    return TaskExamples(
+        queries=HeldQueries(queries=queries), targets=targets, fallback=fallback_of(task)
+    )
 
 
 def _ragged(name: str, lists: Sequence[np.ndarray]) -> dict[str, np.ndarray]:

@@ -2,22 +2,25 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pml.domain.evaluation import Evaluation
 from pml.domain.record import encode
 from pml.evaluation.page import page
-from pml.learning.trained import Trained
 from pml.tracking.mlflow_registry import Registry, Version
 from pml.tracking.mlflow_runs import TrackedRun, Tracking, open_tracking
+from pml.tracking.tracked import DataFacts, RunFacts, data_hash
 from pml.workspace.curves import curves_svg
 from pml.workspace.evaluating import headline_metrics, plots
-from pml.workspace.packaging import NAME
+from pml.workspace.layout import MODEL_NAME
 
-RUN_TAG = "model.run"
-"""Of an evaluation: the run that trained what was evaluated."""
+if TYPE_CHECKING:  # torch takes seconds
+    from pml.learning.trained import Trained
 
 
 def tracking(folder: Path) -> Tracking:
@@ -30,7 +33,7 @@ def tracking(folder: Path) -> Tracking:
     return open_tracking(folder, lambda: time.time_ns() // 1_000_000, uri=uri)
 
 
-def tell_training(run: TrackedRun, trained: Trained) -> None:
+def tell_training(run: TrackedRun, trained: "Trained") -> None:
     """Metrics per epoch, figures of the gate, and the curves."""
     for epoch in trained.history:
         run.metrics(
@@ -57,9 +60,24 @@ def tell_evaluation(run: TrackedRun, report: Evaluation) -> None:
     run.files(files)
 
 
+def tell_sets(where: Tracking, report: Evaluation, folders: Sequence[Path]) -> Iterator[str]:
+    """A run for each data set of a report, with its own problems; gives the runs' ids."""
+    paths = {folder.resolve().name: str(folder) for folder in folders}
+    for found in report.datasets:
+        files = {each.name: each.sha256 for each in found.files}
+        data = DataFacts(name=found.name, path=paths[found.name], hash=data_hash(files))
+        own = tuple(each for each in report.problems if each.dataset == found.name)
+        facts = RunFacts(
+            name=f"evaluate {found.name}", kind="evaluation", data=data, seed=report.seed
+        )
+        with where.run(facts) as run:
+            tell_evaluation(run, replace(report, datasets=(found,), problems=own))
+        yield run.id
+
+
 def register(where: Tracking, run_id: str, package: bytes) -> Version:
     """Register a package; it becomes champion if it beats the fallback."""
-    registry = Registry(where, NAME)
+    registry = Registry(where, MODEL_NAME)
     made = registry.register(run_id, package, requirements())
     return registry.promote(made.number) if made.beats_fallback else made
 

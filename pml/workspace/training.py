@@ -11,13 +11,11 @@ from pml.learning.training_config import Epoch, TrainingConfig
 from pml.models.config import ShgatConfig
 from pml.models.exported import ExportedShgat
 from pml.models.start import Start
-from pml.tracking.package import TaskVerdict
-from pml.workspace.evidence import COLUMNS, STATS
+from pml.workspace.folds import COLUMNS, STATS
 from pml.workspace.parameters import Parameters
 
-_SURE = 8.0
-"""Weight of an evidence column of 1 before training; scores of 8 are sure of themselves."""
-METRIC = "nDCG10"
+_FIRST_WEIGHTS = {"words": 4.0, "votes": 8.0, "nearest": 4.0, "after": 8.0}
+_FIRST_SCALE = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +79,23 @@ def trained_on(
     return train(folds, full, config, how, start=_start(full), on_epoch=on_epoch)
 
 
+def check_sections(parameters: Parameters) -> None:
+    """Pass parameters that a training would take.
+
+    Raises:
+        ConfigError: one is unknown or out of range.
+    """
+    parameters.section("model", ModelParameters)
+    parameters.section("train", TrainingConfig)
+
+
 def _start(full: View) -> Start:
-    """Begin as hybrid search ranks, and learn what is better."""
-    weights = {task: (_SURE,) * len(columns) for task, columns in COLUMNS.items()}
-    return Start(scale=_SURE, evidence=weights, vectors=full.inputs.vectors)
+    """Begin about as hybrid search ranks, and learn what is better."""
+    weights = {
+        task: tuple(_FIRST_WEIGHTS.get(column, 0.0) for column in columns)
+        for task, columns in COLUMNS.items()
+    }
+    return Start(scale=_FIRST_SCALE, evidence=weights, vectors=full.inputs.vectors)
 
 
 def told(epoch: Epoch) -> str:
@@ -106,20 +117,4 @@ def exported(trained: Trained, lineage: Lineage) -> ExportedShgat:
         pml_version=version("pml"),
         gate=trained.gate,
         metrics=trained.figures,
-    )
-
-
-def task_verdicts(model: ExportedShgat) -> tuple[TaskVerdict, ...]:
-    """What the gate said, read off an exported model."""
-    return tuple(
-        TaskVerdict(
-            task=task,
-            metric=METRIC,
-            model=model.metrics[f"{task}.ndcg"],
-            fallback=model.metrics[f"{task}.fallback_ndcg"],
-            intents=round(model.metrics[f"{task}.intents"]),
-            p=model.metrics[f"{task}.p"],
-            switched_on=passes,
-        )
-        for task, passes in model.gate.items()
     )

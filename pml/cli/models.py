@@ -1,0 +1,97 @@
+"""`pml models`: the registry of models; which one is champion, and back (LE-7, RW-3)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pml.cli.extras import check_extra
+from pml.cli.options import AsJson, example
+from pml.cli.table import table
+from pml.cli.terminal import result, result_json, width
+from pml.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pml.tracking.mlflow_registry import Registry, Version
+
+_EXAMPLES = (
+    "pml models",
+    "pml models promote 3",
+    "pml models rollback",
+    "pml models get --out champion.pml",
+)
+Number = Annotated[int, typer.Argument(metavar="VERSION", min=1, help="Its number.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to ``app``."""
+    models = typer.Typer(**example(*_EXAMPLES))
+    models.callback(invoke_without_command=True)(list_models)
+    models.command(**example("pml models promote 3"))(promote)
+    models.command(**example("pml models rollback"))(rollback)
+    models.command(**example("pml models get --out champion.pml"))(get)
+    app.add_typer(models, name="models")
+
+
+def list_models(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the versions that were registered, and say which one is champion.
+
+    They are in MLflow's registry: $MLFLOW_TRACKING_URI, else the folder tracking/.
+    """
+    if context.invoked_subcommand is None:
+        _told(_registry().versions(), as_json=as_json)
+
+
+def promote(number: Number, as_json: AsJson = False) -> None:
+    """Make a version the champion; only one that beats hybrid search is taken."""
+    _told((_registry().promote(number),), as_json=as_json)
+
+
+def rollback(as_json: AsJson = False) -> None:
+    """Make the former champion the champion again."""
+    _told((_registry().roll_back(),), as_json=as_json)
+
+
+def get(
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the package goes.")],
+    number: Annotated[
+        int | None,
+        typer.Option("--version", metavar="VERSION", help="Default: the champion."),
+    ] = None,
+) -> None:
+    """Write the package of a version, as it was registered."""
+    content = _registry().load(number)
+    try:
+        out.write_bytes(content)
+    except OSError as exc:
+        message = f"--out expected a file to write to ({exc.strerror or exc})"
+        raise ConfigError(str(out), message) from exc
+    result(f"wrote {out} ({len(content):,} bytes)")
+
+
+def _registry() -> "Registry":
+    check_extra("research")
+    from pml.tracking.mlflow_registry import Registry
+    from pml.workspace.layout import MODEL_NAME, TRACKING
+    from pml.workspace.telling import tracking
+
+    return Registry(tracking(TRACKING), MODEL_NAME)
+
+
+def _told(versions: "tuple[Version, ...]", *, as_json: bool) -> None:
+    if as_json:
+        result_json(versions)
+        return
+    if not versions:
+        result("no version was registered: `dvc repro` registers what it packages")
+        return
+    rows = [
+        [
+            str(each.number),
+            "champion" if each.champion else "taken back" if each.rolled_back else "",
+            "yes" if each.beats_fallback else "no",
+            each.run_id,
+        ]
+        for each in versions
+    ]
+    result(table(["version", "state", "beats hybrid search", "run"], rows, width=width()))
