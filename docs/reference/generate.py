@@ -45,6 +45,10 @@ COMMANDS = (
     "export-traces",
     "import-traces",
     "evaluate",
+    "train",
+    "tune",
+    "package",
+    "models",
     "doctor",
     "sandbox-selftest",
 )
@@ -60,6 +64,7 @@ ENVIRONMENT = """\
 | `PML_LIMITS` | a file that sets [limits](limits.md) | `limits.yaml` of the current folder |
 | `OTEL_EXPORTER_OTLP_ENDPOINT` | where [spans](tracing.md) go; needs the extra `otel` | |
 | `PML_DEPRECATED_TOOLS` | 1 lists the tools that others replaced, for clients that need them | |
+| `MLFLOW_TRACKING_URI` | where runs and models are kept | SQLite in `tracking/` of the current folder |
 | `PML_LOG` | from which level on the log shows: `debug`, `info`, `warning`... | `warning` |
 """
 LIMITS = """\

@@ -10,11 +10,13 @@ import pytest
 HEAVY = (
     "bm25s",
     "dgl",
+    "dvc",
     "jupyterlab",
     "matplotlib",
     "mlflow",
     "networkx",
     "numba",
+    "optuna",
     "pandas",
     "polars",
     "pyarrow",
@@ -22,6 +24,7 @@ HEAVY = (
     "scipy",
     "sentence_transformers",
     "sklearn",
+    "sqlalchemy",
     "torch",
 )
 """Each takes from a tenth of a second to 15 s to import."""
@@ -56,6 +59,9 @@ def imported_by(environment: dict[str, str], workspace: Path, *arguments: str) -
     [
         ("--help",),
         ("export-traces", "--help"),
+        ("train", "--help"),
+        ("tune", "--help"),
+        ("models", "--help"),
         ("execute", "--intent", "say", "--code-file", "say.ts"),
         ("discover", "say something"),
         ("runs",),
