@@ -4,7 +4,9 @@ Two encoders side by side: the general one that PML ships (or one trained on the
 texts), and latent words of the catalogue and its training intents (`pml.discovery.latent`).
 """
 
+import io
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -28,9 +30,9 @@ def read_encoder(folder: Path) -> Encoder:
     if not path.exists():
         return static
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             latent = LatentWords.from_arrays(dict(arrays))
-    except (OSError, ValueError, EOFError) as exc:
+    except (OSError, ValueError, EOFError, BadZipFile) as exc:
         message = f"expected the arrays of an encoder ({exc}): train again"
         raise ConfigError(str(path), message) from exc
     return JoinedEncoder([static, latent])

@@ -4,10 +4,12 @@ One ``.npz`` file per fold: arrays and JSON texts, no pickles.  Lists of arrays 
 lengths are one flat array with the places at which each begins.
 """
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -43,9 +45,9 @@ def read_folds(folder: Path) -> tuple[tuple[TrainingFold, ...], View]:
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as found:
             return dict(found)
-    except (OSError, ValueError, EOFError) as exc:
+    except (OSError, ValueError, EOFError, BadZipFile) as exc:
         message = f"expected arrays that the stage `features` wrote ({exc}): `dvc repro features`"
         raise ConfigError(str(path), message) from exc
 

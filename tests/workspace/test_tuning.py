@@ -11,12 +11,12 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from pml.domain.record import encode
-from pml.errors import ConfigError, RequestError
+from pml.errors import ConfigError, RequestError, StoreError
 from pml.store.studies import studies_url
 from pml.tracking.study import Choice, Range, open_study
 from pml.workspace.parameters import parameters_of
 from pml.workspace.searching import search, work_of
-from pml.workspace.tuning import Work, space_of
+from pml.workspace.tuning import Work, check_same_data, opened, space_of
 
 ERRANDS = Path(__file__).parents[2] / "data" / "errands"
 SPACE = {"train.learning_rate": {"low": 0.001, "high": 0.01, "log": True}}
@@ -97,25 +97,33 @@ def wait_for_trial(url: str, work: Work, process: "subprocess.Popen[bytes]") -> 
 
 
 def test_a_study_is_of_one_data_set(work: Work) -> None:
-    search(with_trials(work, 1), 1, database_url=None)
     other = msgspec.structs.replace(work, data_hash="0" * 64)
-
-    with pytest.raises(RequestError, match=r"is of another data\.hash .* give --name another one"):
-        search(other, 1, database_url=None)
+    with (
+        studies_url(url=None, data_dir=Path(work.data_dir)) as url,
+        opened(work, url) as study,
+    ):
+        check_same_data(study, work)
+        check_same_data(study, work)
+        with pytest.raises(RequestError, match=r"is of another data\.hash .* give --name another"):
+            check_same_data(study, other)
 
 
 def test_tables_of_studies_are_apart_from_those_of_pml(work: Work) -> None:
-    search(with_trials(work, 1), 1, database_url=None)
-
-    with studies_url(url=None, data_dir=Path(work.data_dir)) as url:
+    with studies_url(url=None, data_dir=Path(work.data_dir)) as url, opened(work, url):
         engine = create_engine(url)
         with engine.connect() as connection:
-            found = connection.execute(
-                text("SELECT schemaname FROM pg_tables WHERE tablename IN ('trials', 'studies')")
-            )
-            schemas = {row[0] for row in found}
+            query = "SELECT schemaname FROM pg_tables WHERE tablename IN ('trials', 'studies')"
+            schemas = {row[0] for row in connection.execute(text(query))}
         engine.dispose()
     assert schemas == {"pml_studies"}
+
+
+def test_a_server_that_is_not_there_is_said() -> None:
+    with (
+        pytest.raises(StoreError, match="the database cannot be used for studies"),
+        studies_url(url="postgresql://127.0.0.1:1/none", data_dir=Path("unused")),
+    ):
+        pass
 
 
 def space(said: object) -> object:

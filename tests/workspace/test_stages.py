@@ -1,0 +1,165 @@
+"""What stages hand on to each other is read as it was written, or refused (RW-2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pml.errors import ConfigError, DatasetError
+from pml.evaluation.loading import load
+from pml.evaluation.shgat_examples import examples_of
+from pml.evaluation.shgat_views import Source
+from pml.learning.folds import TrainingFold, cross_fitted
+from pml.models.inputs import RankingTask
+from pml.tracking.tracked import Scalar
+from pml.workspace.folds import COLUMNS, STATS, Folds, fallback_of
+from pml.workspace.importing import checked, copy_in, imported_from
+from pml.workspace.parameters import parameters_of, read_parameters
+from pml.workspace.stored import read_folds, write_folds
+from tests.evaluation.folders import write
+
+ERRANDS = Path(__file__).parents[2] / "data" / "errands"
+
+
+class Letters:
+    """An encoder: how often a text has each letter."""
+
+    name = "letters"
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        counts = [[text.lower().count(letter) + 1 for letter in "etaoin"] for text in texts]
+        vectors: np.ndarray = np.array(counts, np.float32).reshape(-1, 6)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
+
+
+@pytest.fixture(scope="module")
+def source() -> Source:
+    return Source(load(ERRANDS).dataset, Letters())
+
+
+@pytest.fixture(scope="module")
+def folds(source: Source) -> tuple[TrainingFold, ...]:
+    return cross_fitted(examples_of(source.dataset), Folds(source), folds=3, seed=1)
+
+
+def test_folds_are_read_as_they_were_written(
+    source: Source, folds: tuple[TrainingFold, ...], tmp_path: Path
+) -> None:
+    full = source.view(examples_of(source.dataset))
+    write_folds(tmp_path / "folds", folds, full)
+
+    read, again = read_folds(tmp_path / "folds")
+
+    assert again.graph.identity == full.graph.identity
+    assert len(read) == len(folds) == 3
+    for found, fold in zip(read, folds, strict=True):
+        assert found.tasks.keys() == fold.tasks.keys() == set(RankingTask)
+        for task, examples in fold.tasks.items():
+            other = found.tasks[task]
+            for name in ("positives", "failed"):
+                pairs = zip(
+                    getattr(other.targets, name), getattr(examples.targets, name), strict=True
+                )
+                assert all(np.array_equal(one, two) for one, two in pairs)
+            assert other.targets.sources == examples.targets.sources
+            rows = np.array([len(examples.queries) - 1, 0])
+            mine, theirs = other.queries.take(rows), examples.queries.take(rows)
+            np.testing.assert_array_equal(mine.evidence, theirs.evidence)
+            assert [p.tolist() for p in mine.prefixes] == [p.tolist() for p in theirs.prefixes]
+
+
+def test_files_of_folds_are_equal_for_equal_folds_and_refused_when_damaged(
+    folds: tuple[TrainingFold, ...], tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        write_folds(tmp_path / name, folds, folds[0].view)
+    path = tmp_path / "two" / "fold-1.npz"
+    assert path.read_bytes() == (tmp_path / "one" / "fold-1.npz").read_bytes()
+
+    path.write_bytes(path.read_bytes()[:100])
+
+    with pytest.raises(ConfigError, match=r"fold-1\.npz.*`dvc repro features`"):
+        read_folds(tmp_path / "two")
+
+
+def test_evidence_of_the_next_tool_is_what_came_after_the_last_one(
+    folds: tuple[TrainingFold, ...],
+) -> None:
+    examples = folds[0].tasks[RankingTask.NEXT_TOOL]
+    queries = examples.queries.take(np.arange(len(examples.queries)))
+
+    after = queries.evidence[:, :, -1]
+
+    assert queries.evidence.shape[2] == len(COLUMNS[RankingTask.NEXT_TOOL])
+    assert queries.stats.shape[1] == len(STATS)
+    sums = after.sum(axis=1)
+    np.testing.assert_allclose(sums[sums > 0], 1, atol=1e-5)
+    scores = fallback_of(RankingTask.NEXT_TOOL)(queries)
+    hits = [
+        row.argmax() in right
+        for row, right in zip(scores, examples.targets.positives, strict=True)
+        if len(right)
+    ]
+    assert np.mean(hits) > 0.4  # 60 tools
+
+
+def test_an_import_keeps_the_files_and_their_hash(tmp_path: Path) -> None:
+    first = checked(ERRANDS)
+
+    facts = copy_in(first, tmp_path / "import")
+    again = imported_from(tmp_path / "import")
+
+    assert (again.facts.name, again.facts.hash) == ("errands", first.facts.hash)
+    assert (facts.tools, facts.workflows, facts.calls) == (60, 400, 1187)
+    assert again.loaded.dataset == first.loaded.dataset
+
+
+def test_another_byte_is_another_hash_and_no_workflows_are_refused(tmp_path: Path) -> None:
+    one = checked(write(tmp_path / "one" / "set"))
+    two = checked(write(tmp_path / "two" / "set", episodes=None))
+
+    assert one.facts.hash != two.facts.hash
+    with pytest.raises(DatasetError, match=r"workflows\.parquet: there is nothing to learn from"):
+        checked(write(tmp_path / "three" / "set", workflows=None))
+    with pytest.raises(DatasetError, match="expected what the stage `import` leaves"):
+        imported_from(tmp_path / "nothing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    rate: float = 0.5
+    count: int = 3
+
+
+@given(rate=st.floats(0, 1), count=st.integers(0, 99))
+def test_sections_are_read_by_type_and_changed_by_path(rate: float, count: int) -> None:
+    given_: dict[str, dict[str, Scalar]] = {"train": {"rate": rate}}
+    parameters = parameters_of(given_, "params.yaml").with_values({"train.count": count})
+
+    assert parameters.section("train", Kind) == Kind(rate=rate, count=count)
+    assert parameters.section("other", Kind) == Kind()
+    assert parameters.flat("train", "other") == {"train.rate": rate, "train.count": count}
+    assert given_ == {"train": {"rate": rate}}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("train: {rat: 1}", r"train\.rat: there is no such parameter; did you mean 'rate'"),
+        ("train: {count: many}", r"train: Expected `int`, got `str` - at `\$\.count`"),
+        ("train: 3", "train: expected a section"),
+        ("[", "is no YAML"),
+        ("", "expected sections"),
+    ],
+)
+def test_what_is_no_parameter_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(text)
+
+    with pytest.raises(ConfigError, match=rf"params\.yaml: {said}"):
+        read_parameters(path).section("train", Kind)
