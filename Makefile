@@ -41,7 +41,7 @@ bench: .venv/dev.stamp ## run every benchmark; the last line of each is one JSON
 chaos: .venv/dev.stamp ## kill everything 500 times under running programs, and judge what is left
 	.venv/bin/python -m tests.chaos --kills 500
 
-lab: .venv/lab.stamp ## open the notebooks in JupyterLab
+lab: .venv/research.stamp ## open the notebooks in JupyterLab
 	.venv/bin/jupyter lab --allow-root --notebook-dir notebooks
 
 # Only the core and the demo's two servers: no torch.
@@ -53,12 +53,8 @@ lab: .venv/lab.stamp ## open the notebooks in JupyterLab
 	@echo "Installing PML and its development tools into .venv (once, some minutes: torch is an oracle)"
 	@$(INSTALL) '.[dev]' && touch $@
 
-.venv/lab.stamp: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "Installing PML, its methods and JupyterLab into .venv (once, about a minute)"
-	@$(INSTALL) '.[lab]' && touch $@
-
 .venv/research.stamp: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "Installing PML, torch, DVC, MLflow and Optuna into .venv (once, about three minutes)"
+	@echo "Installing PML, torch, DVC, MLflow, Optuna and JupyterLab into .venv (once, about three minutes)"
 	@$(INSTALL) '.[research]' && touch $@
 
 # Without pip inside, so that a Python whose `ensurepip` was split off (Debian's) will do.

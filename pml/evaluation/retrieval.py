@@ -6,11 +6,11 @@ that (LSA; S. Deerwester et al.: Indexing by Latent Semantic Analysis, JASIS 41(
 Where there is nothing to learn words from, every score is 0: such a retriever says nothing.
 """
 
+import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import bm25s  # type: ignore[import-not-found,unused-ignore]
 import numpy as np
 from jaxtyping import Float64, Int64
 from scipy.sparse import csr_matrix
@@ -20,6 +20,11 @@ from sklearn.preprocessing import normalize
 
 from pml.evaluation.questions import Scores
 from pml.evaluation.text import words
+
+with warnings.catch_warnings():
+    # It looks for a progress bar, unused here, and warns in notebooks that have none.
+    warnings.filterwarnings("ignore", "IProgress not found")
+    import bm25s  # type: ignore[import-not-found,unused-ignore]
 
 K1, B = 1.2, 0.75
 TOPICS = 200
