@@ -20,7 +20,14 @@ from jaxtyping import install_import_hook
 # Shapes in annotations are checked while tests run.  The tower lets `float` take an `int`, as type
 # checkers do.  Before the first import of these packages.
 install_import_hook(
-    ["pml.embedding", "pml.evaluation", "pml.features", "pml.learning", "pml.models"],
+    [
+        "pml.embedding",
+        "pml.evaluation",
+        "pml.features",
+        "pml.learning",
+        "pml.models",
+        "pml.workspace",
+    ],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
 )
 
