@@ -20,14 +20,7 @@ from jaxtyping import install_import_hook
 # Shapes in annotations are checked while tests run.  The tower lets `float` take an `int`, as type
 # checkers do.  Before the first import of these packages.
 install_import_hook(
-    [
-        "pml.embedding",
-        "pml.evaluation",
-        "pml.features",
-        "pml.learning",
-        "pml.models",
-        "pml.workspace",
-    ],
+    ["pml.embedding", "pml.evaluation", "pml.features", "pml.learning", "pml.models"],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
 )
 
