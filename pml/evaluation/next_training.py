@@ -17,8 +17,8 @@ from pml.discovery.ports import Encoder
 from pml.domain.capability import normalised_intent
 from pml.evaluation.questions import NextQuestion
 from pml.evaluation.text import tool_text
-from pml.features.graph import Members
-from pml.features.matrix import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
+from pml.features.members import Members
 from pml.learning.continuations import past_places
 from pml.learning.examples import Example
 from pml.learning.folds import (
