@@ -6,15 +6,11 @@ the folder of their files; `MLFLOW_TRACKING_URI` names a server instead.
 """
 
 import logging
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-# Before the import, which starts to report to its makers otherwise.
-os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, Metric, Param, RunTag
