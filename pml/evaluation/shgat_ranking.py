@@ -68,8 +68,8 @@ class Setting:
     """What of SHGAT is used; the defaults are what ships."""
 
     model: Mapping[str, Any] = field(default_factory=lambda: {"message_passing": False})
-    """Fields of `ShgatConfig` that differ from its defaults.  Message passing did not help on any
-    held-back part (experiments/011-shgat)."""
+    """Fields of `ShgatConfig` that differ from its defaults.  Without message passing, as no
+    difference beyond noise was seen (experiments/011-shgat)."""
     training: TrainingConfig = TRAINING
     without: frozenset[str] = frozenset()
     """Columns of evidence that are hidden."""
