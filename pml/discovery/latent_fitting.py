@@ -16,7 +16,7 @@ from pml.discovery.latent import LatentWords
 from pml.discovery.words import Words, with_pairs
 
 DIMENSION = 512
-"""Between 256 and 768, of which 768 was better for a linear model on held-back training intents; 512
+"""Between 256 and 768, of which 768 was better for a linear model on held-back intents; 512
 itself was not compared with them."""
 LEAST_TEXTS = 2
 """With a word or pair, for it to have a row: what stands in one text tells nothing of others."""
