@@ -26,6 +26,10 @@ _STATIC = "StaticEmbedding"
 _HASH_CHARS = 16
 """Of the hash in the encoder's name: 64 bits tell the versions of one model apart."""
 _NORMALIZE = "1_Normalize"
+_LARGEST = 1e6
+"""Weight that may be true; trained ones are below 1."""
+_UNKNOWN_WORD = "x" * 1_000
+"""Has to be some token; a tokenizer without one for unknown words cannot encode it."""
 _MODULES = (
     ("", "sentence_transformers.models.StaticEmbedding"),
     (_NORMALIZE, "sentence_transformers.models.Normalize"),
@@ -36,8 +40,8 @@ _MODULES = (
 class StaticModel:
     """A tokenizer and a row per token.
 
-    Invariant: there are as many rows as tokens, at least one dimension, and all weights are
-    finite.
+    Invariant: there are as many rows as tokens, whose numbers are those of the rows, at least one
+    dimension, and all weights are finite.
     """
 
     tokenizer: Tokenizer
@@ -53,7 +57,7 @@ def is_static(folder: Path) -> bool:
     try:
         modules = json.loads((folder / MODULES_FILE).read_bytes())
         found = [module["type"].rsplit(".", 1)[-1] for module in modules]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
     return found == [_STATIC, "Normalize"]
 
@@ -86,6 +90,7 @@ def read_static(folder: Path) -> StaticModel:
     read = {file: _bytes(folder / file) for file in (WEIGHTS_FILE, TOKENIZER_FILE)}
     try:
         tokenizer = Tokenizer.from_buffer(read[TOKENIZER_FILE])
+        tokenizer.encode(_UNKNOWN_WORD)
     except Exception as exc:  # tokenizers raises bare Exceptions
         raise _damaged(folder / TOKENIZER_FILE, f"cannot be read as a tokenizer ({exc})") from exc
     rows, weights = _arrays(folder / WEIGHTS_FILE, read[WEIGHTS_FILE])
@@ -93,6 +98,9 @@ def read_static(folder: Path) -> StaticModel:
     if len(rows) != tokens:
         message = f"has {len(rows)} rows, but {TOKENIZER_FILE} has {tokens} tokens"
         raise _damaged(folder / WEIGHTS_FILE, message)
+    if set(tokenizer.get_vocab().values()) != set(range(tokens)):
+        message = f"has {tokens} tokens whose numbers are not those from 0 to {tokens - 1}"
+        raise _damaged(folder / TOKENIZER_FILE, message)
     digest = hashlib.sha256(b"".join(hashlib.sha256(read[file]).digest() for file in sorted(read)))
     return StaticModel(
         tokenizer=tokenizer, rows=rows, weights=weights, hash=digest.hexdigest()[:_HASH_CHARS]
@@ -104,7 +112,7 @@ def _arrays(
 ) -> tuple[Int8[np.ndarray, "tokens dim"], Float32[np.ndarray, " tokens"]]:
     try:
         arrays = load(content)
-    except SafetensorError as exc:
+    except (SafetensorError, LookupError) as exc:  # of types that numpy does not know
         raise _damaged(file, f"is damaged or cut off ({exc})") from exc
     rows, weights = arrays.get("embeddings"), arrays.get("weights")
     if rows is None or rows.dtype != np.int8 or rows.ndim != 2 or not rows.shape[1]:  # noqa: PLR2004
@@ -113,6 +121,8 @@ def _arrays(
         raise _damaged(file, f"lacks 'weights', which are {len(rows)} 32-bit floats, one per token")
     if not np.isfinite(weights).all():
         raise _damaged(file, "has weights that are no finite numbers (NaN or infinite)")
+    if len(weights) and np.abs(weights).max() > _LARGEST:
+        raise _damaged(file, f"has weights above {_LARGEST:g}, whose sums may overflow")
     return rows, weights
 
 

@@ -1,7 +1,8 @@
 """What is handed to a model is checked once, before anything is computed from it.
 
-A NaN would go through every attention into all scores, and a vector of another encoder would give
-scores that look like any others: both are refused, with the place.
+A NaN would go through every attention into all scores, and so would what a product overflows to; a
+vector of another encoder would give scores that look like any others.  All are refused, with the
+place.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,10 @@ from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.models.config import ShgatConfig
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import NodeInputs, Queries, RankingTask
+
+LARGEST = 1e6
+"""Vectors are about 1 long and features at most 1, so what is larger is damaged; products of what
+is not stay finite in 32 bits."""
 
 
 def checked_inputs(config: ShgatConfig, graph: Hypergraph, inputs: NodeInputs) -> NodeInputs:
@@ -93,17 +98,20 @@ def check_shape(
 
 
 def check_finite(name: str, values: Float32[np.ndarray, "..."]) -> None:
-    """Say where the first value is that is not finite.
+    """Say where the first value is that is not finite, or larger than any encoder gives.
 
     Raises:
         ValueError: there is one.
     """
+    if values.max(initial=0) <= LARGEST and values.min(initial=0) >= -LARGEST:  # false for NaN
+        return
     finite = np.isfinite(values)
-    if not finite.all():
-        place = ", ".join(map(str, np.argwhere(~finite)[0].tolist()))
-        value = values[~finite][0]
-        msg = f"{name} must be finite, got {value} at [{place}] and {(~finite).sum()} such in all"
-        raise ValueError(msg)
+    wrong = ~(np.abs(values) <= LARGEST) if finite.all() else ~finite
+    wanted = f"from -{LARGEST:g} to {LARGEST:g}" if finite.all() else "finite"
+    place = ", ".join(map(str, np.argwhere(wrong)[0].tolist()))
+    found = f"{values[wrong][0]} at [{place}] and {wrong.sum()} such in all"
+    msg = f"{name} must be {wanted}, got {found}"
+    raise ValueError(msg)
 
 
 def _check_prefixes(

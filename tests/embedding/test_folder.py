@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,6 +65,39 @@ def _no_rows(arrays: dict[str, np.ndarray]) -> None:
     del arrays["embeddings"]
 
 
+def _huge(arrays: dict[str, np.ndarray]) -> None:
+    arrays["weights"][3] = 3e38
+
+
+def _tokenizer(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        content = json.loads((folder / TOKENIZER_FILE).read_text())
+        change(content["model"])
+        (folder / TOKENIZER_FILE).write_text(json.dumps(content))
+
+    return damage
+
+
+def _another_number(model: dict[str, Any]) -> None:
+    model["vocab"][max(model["vocab"], key=model["vocab"].__getitem__)] = 10**6
+
+
+def _one_number_twice(model: dict[str, Any]) -> None:
+    first, second, *_ = model["vocab"]
+    model["vocab"][first] = model["vocab"][second]
+
+
+def _no_unknown(model: dict[str, Any]) -> None:
+    model["unk_token"] = "[NONE]"  # of a tokenizer
+
+
+def _other_floats(folder: Path) -> None:
+    """Numbers that numpy does not have."""
+    header = {"embeddings": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}
+    told = json.dumps(header).encode()
+    (folder / WEIGHTS_FILE).write_bytes(len(told).to_bytes(8, "little") + told + bytes(2))
+
+
 DAMAGES: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "no weights": (lambda folder: (folder / WEIGHTS_FILE).unlink(), WEIGHTS_FILE, "cannot be read"),
     "no tokenizer": (
@@ -81,6 +115,11 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "no dimension": (_arrays(_no_dimension), WEIGHTS_FILE, "by token and dimension"),
     "one axis": (_arrays(_flat), WEIGHTS_FILE, "by token and dimension"),
     "floats": (_arrays(_floats), WEIGHTS_FILE, "8-bit integers"),
+    "huge": (_arrays(_huge), WEIGHTS_FILE, "may overflow"),
+    "other floats": (_other_floats, WEIGHTS_FILE, "damaged"),
+    "another number": (_tokenizer(_another_number), TOKENIZER_FILE, "not those from 0"),
+    "one number twice": (_tokenizer(_one_number_twice), TOKENIZER_FILE, "not those from 0"),
+    "nothing for unknown words": (_tokenizer(_no_unknown), TOKENIZER_FILE, "as a tokenizer"),
     "no rows": (_arrays(_no_rows), WEIGHTS_FILE, "lacks 'embeddings'"),
 }
 
@@ -139,3 +178,9 @@ def test_another_models_folder_is_not_taken_for_ours(tmp_path: Path, modules: st
 def test_our_folder_is_recognised_and_none_is_not(tmp_path: Path) -> None:
     assert is_static(written(tmp_path / "ours"))
     assert not is_static(tmp_path / "nothing there")
+
+
+def test_modules_that_are_nested_without_end_are_no_static_encoder(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    (folder / MODULES_FILE).write_text("[" * 100_000)
+    assert not is_static(folder)

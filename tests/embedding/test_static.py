@@ -1,5 +1,6 @@
 """The served encoder: a text's vector depends on the text alone (LE-8's dense retriever, D5)."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pml.embedding.static import CHUNK, default_encoder, load_static
+from pml.embedding.static import BLOCK, default_encoder, load_static
 from tests.embedding.made import corpus, written
 
 TEXTS = st.lists(st.text(max_size=30) | st.sampled_from(["", "getCar", "send_letter to Zoë"]))
@@ -32,10 +33,27 @@ def test_a_text_has_the_same_vector_to_the_bit_whatever_stands_beside_it(
     assert all(np.array_equal(one, other) for one, other in zip(alone, together, strict=True))
 
 
-def test_more_texts_than_a_chunk_are_encoded_as_each_alone() -> None:
-    texts = [f"read file number {number}" for number in range(CHUNK + 3)]
+def test_more_tokens_than_a_block_are_encoded_as_each_text_alone() -> None:
+    texts = [f"read file number {number}" for number in range(BLOCK // 3)]
     encoder = default_encoder()
-    assert np.array_equal(encoder.encode(texts)[CHUNK + 2], encoder.encode(texts[-1:])[0])
+    assert np.array_equal(encoder.encode(texts)[-1], encoder.encode(texts[-1:])[0])
+
+
+def test_a_text_of_many_blocks_has_the_vector_of_its_words_and_needs_little_memory() -> None:
+    encoder = default_encoder()
+    encoder.encode(["read file"])
+    tracemalloc.start()
+    vectors = encoder.encode(["read a file ", "read a file " * BLOCK])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-5)
+    assert peak < 2 * BLOCK * 256 * 5 * 2
+
+
+def test_half_a_surrogate_pair_is_read_over() -> None:
+    vectors = default_encoder().encode(["read \ud800 file", "read ? file"])
+    assert np.array_equal(vectors[0], vectors[1])
+    assert vectors.any()
 
 
 @pytest.mark.parametrize("text", ["", "   ", "?!…", "_-_", "\U0001f9ff\U0001f9ff"])

@@ -49,6 +49,15 @@ def test_inputs_must_be_finite(name: str, value: float) -> None:
         checked_inputs(CONFIG, GRAPH, bad)
 
 
+@pytest.mark.parametrize("name", ["vectors", "tool_features", "capability_features"])
+@pytest.mark.parametrize("value", [1.1e6, -1e30])
+def test_values_whose_products_may_overflow_are_refused(name: str, value: float) -> None:
+    bad = replace(INPUTS, **{name: with_value(getattr(INPUTS, name), (2, 1), value)})
+    expected = f"{name} must be from -1e+06 to 1e+06, got {np.float32(value)} at [2, 1] and 1 such"
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        checked_inputs(CONFIG, GRAPH, bad)
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pml.features.members import Members
+from pml.models.checked import LARGEST
 from pml.models.config import ShgatConfig, contribution_names
 from pml.models.hypergraph import hypergraph
 from pml.models.inputs import FeatureHead, RankingTask
@@ -98,7 +99,7 @@ def test_attention_of_any_size_is_a_weighted_mean() -> None:
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_score_of_any_size_has_a_probability(sign: int) -> None:
     scorer = scorer_of(DEEP)
-    vector = np.full(CONFIG.dim, sign * 1e30, np.float32)
+    vector = np.full(CONFIG.dim, sign * LARGEST, np.float32)
     found = scorer.score_all_tools(Query(vector=vector))
     assert np.isfinite(found.raw).all()
     assert np.isin(found.probabilities, (0, 1)).all()
