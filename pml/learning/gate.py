@@ -3,8 +3,12 @@
 Per task, each held-back intent gives a difference between model and fallback (hybrid search).  If
 the model were no better, the sign of each difference would be a coin's; the share of sign patterns
 with a mean at least as large is the p-value of a one-sided permutation test.  The model passes
-where it is at most `ALPHA`, so a model no better than the fallback passes at most that often.
-Too few intents, or none at all, decide for the fallback.
+where it is at most `ALPHA`, so a model that differs from the fallback by chance alone passes at
+most that often.  Too few intents, or none at all, decide for the fallback.
+
+What the test cannot see is a loss so rare that it did not happen: a model that is better by 0.05
+nineteen times of twenty and worse by 0.95 once, level on average, passes with 36 % of samples of
+20 intents, 12 % of 100 and 8 % of 300.
 
 Reference: P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 3rd edition,
 Springer 2005, section 3.2.  Intents are the units: queries of one intent depend on each other.
@@ -27,6 +31,8 @@ _ROUNDING = 1e-9
 """Means are equal up to this share of their scale."""
 _CUTOFF = 10
 """Of nDCG."""
+_GAINED = np.concatenate([[0.0], np.cumsum(1 / np.log2(1 + np.arange(1, _CUTOFF + 1)))])
+"""By the first so many ranks together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +85,9 @@ def ndcg(
 ) -> Float64[np.ndarray, " queries"]:
     """nDCG@10 of each query's ranking; NaN where no candidate is known to serve.
 
-    Equal scores share the middle of their ranks, so that no order among them is rewarded.
+    Equal scores share what their ranks gain, so that ties are worth what breaking them at random is
+    worth on average (F. McSherry, M. Najork, "Computing information retrieval performance measures
+    efficiently in the presence of tied scores", ECIR 2008, section 3).
     """
     found = np.full(len(scores), np.nan)
     for row, wanted in enumerate(positives):
@@ -89,14 +97,12 @@ def ndcg(
 
 
 def _ndcg(scores: Float[np.ndarray, " candidates"], wanted: Int64[np.ndarray, " _"]) -> float:
-    own = scores[wanted]
-    ordered = np.sort(scores)
-    above = len(scores) - np.searchsorted(ordered, own, side="right")
-    level = np.searchsorted(ordered, own, side="right") - np.searchsorted(ordered, own, side="left")
-    ranks = above + (level + 1) / 2
-    gains = np.where(ranks <= _CUTOFF, 1 / np.log2(1 + ranks), 0.0)
-    ideal = 1 / np.log2(1 + np.arange(1, min(len(wanted), _CUTOFF) + 1))
-    return float(min(1.0, gains.sum() / ideal.sum()))
+    own, ordered = scores[wanted], np.sort(scores)
+    after = len(scores) - np.searchsorted(ordered, own, side="left")  # the last rank of the tie
+    before = len(scores) - np.searchsorted(ordered, own, side="right")
+    last, first = np.minimum(after, _CUTOFF), np.minimum(before, _CUTOFF)
+    gains = (_GAINED[last] - _GAINED[first]) / (after - before)
+    return float(min(1.0, gains.sum() / _GAINED[min(len(wanted), _CUTOFF)]))
 
 
 def _by_group(

@@ -99,6 +99,30 @@ def test_a_failure_lowers_its_choice_and_no_others_change_places(
 
 
 @given(batches())
+def test_a_candidate_that_was_likely_to_be_left_out_counts_for_those_left_out(
+    batch: tuple[int, int, int],
+) -> None:
+    """With a chance of a half it counts as two of its kind."""
+    scores, marks = drawn(batch)
+    unknown = scores[:, :1] * 0.5
+    none = torch.zeros_like(unknown, dtype=torch.bool)
+
+    def beside(times: int, log_q: float) -> tuple[Tensor, Marks, Tensor]:
+        with_them = torch.cat([scores, *[unknown] * times], dim=1)
+        known = Marks(
+            positives=torch.cat([marks.positives, *[none] * times], dim=1),
+            failed=torch.cat([marks.failed, *[none] * times], dim=1),
+        )
+        chances = nothing_sampled(with_them)
+        chances[scores.shape[1] :] = log_q
+        return with_them, known, chances
+
+    twice, half = beside(2, 0.0), beside(1, float(np.log(0.5)))
+    torch.testing.assert_close(losses(*half, WEIGHTS), losses(*twice, WEIGHTS))
+    torch.testing.assert_close(errors(*half), errors(*twice))
+
+
+@given(batches())
 def test_gradients_agree_with_finite_differences(batch: tuple[int, int, int]) -> None:
     scores, marks = drawn(batch)
     log_q = torch.linspace(-1.0, 0.0, scores.shape[1], dtype=torch.float64)

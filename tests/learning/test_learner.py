@@ -12,7 +12,8 @@ from torch import Tensor
 from pml.learning.examples import Example, examples_of_trace
 from pml.learning.learner import Learner, rate_at
 from pml.learning.prepared import PreparedFold
-from pml.learning.training_config import TrainingConfig
+from pml.learning.replay import Batch
+from pml.learning.training_config import Draws, TrainingConfig
 from pml.models.inputs import RankingTask
 from pml.models.shgat import Shgat
 from pml.models.start import Start
@@ -127,6 +128,62 @@ def test_a_lighter_example_moves_the_model_less() -> None:
         assert gradient is not None
         gradients.append(gradient.norm().item())
     assert gradients[1] == pytest.approx(0.25 * gradients[0], rel=1e-4)
+
+
+def gradient_norm(config: TrainingConfig) -> float:
+    """Of all parameters, as the last step of a pass over one trace of two tasks took it."""
+    model = a_model()
+    Learner(model, [CATALOGUE.fold((), CATALOGUE.examples[:2])], config).run()
+    gradients = [one.grad.norm() for one in model.parameters() if one.grad is not None]
+    return float(torch.stack(gradients).norm())
+
+
+def test_a_step_is_clipped_to_the_norm_asked_for() -> None:
+    free = gradient_norm(replace(SMALL_STEPS, clip=1e9))
+    assert free > 1e-2
+    assert gradient_norm(replace(SMALL_STEPS, clip=1e-3)) == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_the_loss_of_a_task_counts_as_much_as_asked() -> None:
+    one = ((RankingTask.CAPABILITIES, 0.0),)
+    light = (*one, (RankingTask.TOOLS, 0.25))
+    alone, lighter = (
+        gradient_norm(replace(SMALL_STEPS, clip=1e9, task_weights=weights))
+        for weights in (one, light)
+    )
+    assert lighter == pytest.approx(0.25 * alone, rel=1e-4)
+
+
+def test_each_draw_of_a_trace_brings_its_own_importance_weight() -> None:
+    fold = PreparedFold(a_model(), CATALOGUE.fold((), CATALOGUE.examples))
+    drawn = Batch(
+        keys=["trace-7", "trace-2", "trace-7"],
+        probabilities=np.full(3, 0.1),
+        weights=np.array([0.5, 1.0, 0.25]),
+    )
+    rows, weights = fold.rows(RankingTask.TOOLS, drawn)
+    np.testing.assert_array_equal(rows, [7, 2, 7])
+    np.testing.assert_array_equal(weights, np.array([0.5, 1.0, 0.25], np.float32))
+
+
+def test_what_a_step_finds_predicted_well_is_drawn_less_often() -> None:
+    """A trace of forty examples is known to be all wrong, from a time when it was."""
+    others = [one for one in CATALOGUE.examples if one.task is RankingTask.TOOLS][:24]
+    failing = replace(others[0], source="known", positives=(), failed=("t4",))
+    known = {one.source: 0.0 for one in others} | {"known": 1.0}
+    config = replace(SMALL_STEPS, batch=5, epochs=12, draws=Draws.PRIORITISED)
+    fold = CATALOGUE.fold((), [*others, *[failing] * 40])
+    learner = Learner(a_model(), [fold], config, known_errors=known)
+    seen = [learner.run().examples for _ in range(12)]  # 25 draws each, of 1 or 40 examples
+    assert np.mean(seen[1:]) < 25 + 4 * 39  # ten draws of 25 are its own, if it stays at 1
+
+
+def test_a_dropped_id_embedding_learns_nothing() -> None:
+    for dropout, learns in ((0.0, True), (0.9999, False)):
+        model = a_model()
+        config = replace(SMALL_STEPS, id_dropout=dropout)
+        Learner(model, [CATALOGUE.fold((), CATALOGUE.examples)], config).run()
+        assert bool(model.id_embedding.weight.detach().any()) == learns
 
 
 def test_errors_fall_as_traces_are_learned() -> None:
