@@ -69,6 +69,9 @@ class Targets:
 
     Candidates are numbered as in `Queries.evidence`.  A query all of whose answers are unknown to
     the view has neither positives nor failed choices, and teaches nothing there.
+
+    Raises:
+        ValueError: a weight is negative or not finite.
     """
 
     positives: tuple[Int64[np.ndarray, " _"], ...]
@@ -80,6 +83,11 @@ class Targets:
     """Ids of traces."""
     groups: Int64[np.ndarray, " queries"]
     """Equal for queries of one intent, in this view."""
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.weights).all() and (self.weights >= 0).all()):
+            msg = "weights of examples must be finite and not negative"
+            raise ValueError(msg)
 
     def __len__(self) -> int:
         return len(self.sources)

@@ -103,6 +103,12 @@ class Learner:
         states = self._model.states(self._without_some_ids(fold.view))
         parts = list(self._parts(fold, batch, states))
         loss = torch.stack([part.loss for part in parts]).sum()
+        if not math.isfinite(loss.item()):
+            msg = (
+                f"training diverged: the loss of step {self._step + 1} is {loss.item()}; lower "
+                f"learning_rate ({self._config.learning_rate:g}) or scalar_rate"
+            )
+            raise ValueError(msg)
         self._descend(loss)
         found = _by_source(parts)
         self.errors |= found

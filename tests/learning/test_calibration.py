@@ -127,3 +127,10 @@ def test_true_chances_have_hardly_any_error_and_shifted_ones_the_shift() -> None
     assert calibration_error(chances, positive) < 0.01
     assert calibration_error(chances + 0.2, positive) == pytest.approx(0.2, abs=0.01)
     assert calibration_error(np.zeros(0), np.zeros(0, dtype=bool)) == 0
+
+
+def test_errors_of_different_chances_do_not_cancel() -> None:
+    """Half are told .25 and never come true, half .75 and always do."""
+    positive = np.arange(100) % 2 == 1
+    chances = np.where(positive, 0.75, 0.25)
+    assert calibration_error(chances, positive) == pytest.approx(0.25)

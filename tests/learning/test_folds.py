@@ -137,3 +137,12 @@ def test_as_many_targets_as_queries() -> None:
             targets=targets_of([one], ["a"]),
             fallback=lambda queries: queries.evidence[..., 0],
         )
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+def test_a_weight_that_is_none_is_refused(weight: float) -> None:
+    example = Example(
+        task=RankingTask.TOOLS, source="trace", intent="send", positives=("mail",), weight=weight
+    )
+    with pytest.raises(ValueError, match="weights of examples must be finite and not negative"):
+        targets_of([example], ["mail"])

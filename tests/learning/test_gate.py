@@ -68,6 +68,13 @@ def test_few_traces_or_none_leave_the_fallback(intents: int) -> None:
     assert verdict.intents == intents
 
 
+def test_just_as_many_intents_as_are_needed_may_pass() -> None:
+    verdict = gate(
+        np.ones(LEAST_INTENTS), np.zeros(LEAST_INTENTS), np.arange(LEAST_INTENTS), seed=0
+    )
+    assert verdict.passes
+
+
 def test_queries_without_an_answer_are_not_judged() -> None:
     model = np.array([1.0, np.nan, 0.5])
     verdict = gate(model, np.array([0.0, np.nan, 0.0]), np.array([0, 1, 0]), seed=0)

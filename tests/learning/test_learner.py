@@ -186,6 +186,15 @@ def test_a_dropped_id_embedding_learns_nothing() -> None:
         assert bool(model.id_embedding.weight.detach().any()) == learns
 
 
+def test_training_that_diverges_says_so_and_what_to_do() -> None:
+    model = a_model()
+    learner = Learner(model, [CATALOGUE.fold((), CATALOGUE.examples)], SMALL_STEPS)
+    with torch.no_grad():
+        model.query["tools"].weight.fill_(torch.inf)
+    with pytest.raises(ValueError, match=r"diverged: the loss of step 1 is .*lower learning_rate"):
+        learner.run()
+
+
 def test_errors_fall_as_traces_are_learned() -> None:
     config = replace(SMALL_STEPS, learning_rate=2e-2, epochs=10)
     learner = Learner(a_model(), [CATALOGUE.fold((), CATALOGUE.examples)], config)

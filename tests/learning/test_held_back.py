@@ -1,0 +1,45 @@
+"""What of a held-back fold is calibrated on and reported (LE-5)."""
+
+import numpy as np
+import pytest
+
+from pml.learning.calibration import Calibration, fitted
+from pml.learning.examples import Example
+from pml.learning.folds import HeldQueries, TaskExamples, targets_of
+from pml.learning.held_back import calibrated, report
+from pml.models.inputs import Queries, RankingTask
+
+TOOLS = ("a", "b", "c")
+EXAMPLES = (
+    Example(task=RankingTask.TOOLS, source="1", intent="x", positives=("a",), weight=1.0),
+    Example(task=RankingTask.TOOLS, source="2", intent="y", failed=("b",), weight=0.5),
+    Example(task=RankingTask.TOOLS, source="3", intent="z", positives=("gone",)),
+)
+SCORES = np.array([[2.0, 0.5, -1.0], [1.0, 1.5, 3.0], [4.0, 4.0, 4.0]], np.float32)
+
+
+def task_examples() -> TaskExamples:
+    queries = Queries(
+        vectors=np.zeros((3, 2), np.float32),
+        evidence=np.zeros((3, 3, 1), np.float32),
+        stats=np.zeros((3, 0), np.float32),
+    )
+    return TaskExamples(
+        queries=HeldQueries(queries=queries),
+        targets=targets_of(EXAMPLES, TOOLS),
+        fallback=lambda asked: asked.evidence[:, :, 0],
+    )
+
+
+def test_all_candidates_count_where_something_served_and_else_what_failed() -> None:
+    expected = fitted(
+        np.array([2.0, 0.5, -1.0, 1.5]),
+        np.array([True, False, False, False]),
+        np.array([1.0, 1.0, 1.0, 0.5]),
+    )
+    assert calibrated(task_examples(), SCORES) == expected
+
+
+def test_reported_is_the_chance_of_the_best_candidate_where_something_served() -> None:
+    told = report(task_examples(), SCORES, Calibration())
+    assert told.top_error == pytest.approx(1 - 1 / (1 + np.exp(-2.0)))
