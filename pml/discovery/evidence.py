@@ -17,6 +17,7 @@ several things in one request; experiments/011-shgat says what each column is wo
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
@@ -41,6 +42,9 @@ _LEAST_VOTES = 0.05
 """Added to all votes together, so that those of strangers are no certainty."""
 _GRAMS = (3, 4, 5)
 _WORDS_KEPT = 65_536
+MOST_PARTS = 32
+"""Of an intent that are asked for: each is asked of all candidates, and texts may be of any length;
+the intent as a whole still counts all of it."""
 _PART_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
@@ -174,8 +178,8 @@ class PastEvidence:
 
 
 def parts_of(intent: str) -> Iterator[str]:
-    """The sentences of an intent that have a word."""
-    return (part for part in _PART_END.split(intent) if split(part))
+    """The sentences of an intent that have a word, the first `MOST_PARTS` at most."""
+    return islice((part for part in _PART_END.split(intent) if split(part)), MOST_PARTS)
 
 
 def grams(text: str) -> list[str]:

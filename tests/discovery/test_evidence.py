@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pml.discovery.evidence import (
+    MOST_PARTS,
     NEIGHBOURS,
     PAST_COLUMNS,
     TEXT_COLUMNS,
@@ -132,6 +133,25 @@ def test_at_most_the_nearest_vote() -> None:
 def test_an_intent_falls_into_its_sentences() -> None:
     assert list(parts_of("Do this! Then v1.2 that...\n\n. ?")) == ["Do this!", "Then v1.2 that..."]
     assert list(parts_of(" ")) == []
+
+
+def test_of_an_intent_without_end_the_first_parts_are_asked_for() -> None:
+    evidence = TextEvidence()
+    evidence.put(0, "send a letter")
+    evidence.put(1, "wash the car")
+    asked = ["send a letter.", *["buy milk."] * (MOST_PARTS - 1)]
+    within = evidence.ask(" ".join(asked), 2)
+    beyond = evidence.ask(" ".join([*asked, *["wash the car."] * 10_000]), 2)
+    by_part = [TEXT_COLUMNS.index("part_cosine"), TEXT_COLUMNS.index("part_grams")]
+    np.testing.assert_array_equal(within[:, by_part], beyond[:, by_part])
+    assert beyond[1, TEXT_COLUMNS.index("words")] > 0
+
+
+def test_the_mean_of_past_intents_counts_those_that_are_missing() -> None:
+    past = PastEvidence()
+    past.put(0, "send a letter", [0])
+    _, stats = past.ask("send a letter", 1)
+    np.testing.assert_allclose(stats, [1.0, 1.0 / NEIGHBOURS], rtol=1e-6)
 
 
 def test_grams_are_of_words_with_marked_ends() -> None:
