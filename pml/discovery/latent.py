@@ -70,13 +70,17 @@ class LatentWords:
         """Of `to_arrays`.
 
         Raises:
-            ValueError: an array is missing, or they do not fit each other.
+            ValueError: an array is missing, they do not fit each other, or a row is not finite.
         """
         missing = {"words", "rows"} - set(arrays)
         if missing:
             msg = f"no array {', '.join(sorted(missing))}"
             raise ValueError(msg)
-        return cls([str(word) for word in arrays["words"]], arrays["rows"].astype(np.float32))
+        rows = arrays["rows"].astype(np.float32)
+        if not np.isfinite(rows).all():
+            msg = "expected finite rows, found NaN or infinity"
+            raise ValueError(msg)
+        return cls([str(word) for word in arrays["words"]], rows)
 
 
 class JoinedEncoder:

@@ -5,6 +5,7 @@ texts), and latent words of the catalogue and its training intents (`pml.discove
 """
 
 import io
+import zlib
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -17,6 +18,9 @@ from pml.errors import ConfigError
 
 STATIC, LATENT = "pml-static", "latent.npz"
 """In the folder.  The general encoder is named by its folder; its hash tells trained ones apart."""
+
+_UNREADABLE = (OSError, ValueError, EOFError, RuntimeError, BadZipFile, zlib.error)
+"""What a cut or changed archive may raise; RuntimeError where it seems encrypted."""
 
 
 def read_encoder(folder: Path) -> Encoder:
@@ -32,7 +36,7 @@ def read_encoder(folder: Path) -> Encoder:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             latent = LatentWords.from_arrays(dict(arrays))
-    except (OSError, ValueError, EOFError, BadZipFile) as exc:
+    except _UNREADABLE as exc:
         message = f"expected the arrays of an encoder ({exc}): train again"
         raise ConfigError(str(path), message) from exc
     return JoinedEncoder([static, latent])

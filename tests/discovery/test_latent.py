@@ -50,6 +50,8 @@ def test_arrays_that_are_missing_or_do_not_fit_are_refused() -> None:
         LatentWords.from_arrays({"words": arrays["words"]})
     with pytest.raises(ValueError, match="rows"):
         LatentWords.from_arrays({**arrays, "rows": arrays["rows"][:-1]})
+    with pytest.raises(ValueError, match="finite"):
+        LatentWords.from_arrays({**arrays, "rows": arrays["rows"] * np.nan})
 
 
 def test_joined_encoders_weigh_the_same() -> None:
