@@ -43,7 +43,7 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def promote(number: Number, as_json: AsJson = False) -> None:
-    """Make a version the champion; only one that beats hybrid search is taken."""
+    """Make a version the champion; only one that beats simple methods is taken."""
     _told((_registry().promote(number),), as_json=as_json)
 
 
@@ -94,4 +94,4 @@ def _told(versions: "tuple[Version, ...]", *, as_json: bool) -> None:
         ]
         for each in versions
     ]
-    result(table(["version", "state", "beats hybrid search", "run"], rows, width=width()))
+    result(table(["version", "state", "beats simple methods", "run"], rows, width=width()))

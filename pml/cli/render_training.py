@@ -61,24 +61,26 @@ def _epochs(found: "Learned") -> str:
 
 def _verdicts(verdicts: "tuple[TaskVerdict, ...]") -> list[str]:
     if not verdicts:
-        return ["not switched on: nothing could be judged, so hybrid search serves"]
+        return ["not switched on: nothing could be judged, so simple methods serve"]
     rows = [
         [
             _NAMES.get(each.task, each.task),
             f"{each.model:.3f}",
+            each.fallback_name,
             f"{each.fallback:.3f}",
             f"{each.intents:,}",
             f"{each.p:.3f}" if each.p >= _LEAST_P else "<.001",
-            "on" if each.switched_on else "off, hybrid search serves",
+            "on" if each.switched_on else "off",
         ]
         for each in verdicts
     ]
-    headers = [verdicts[0].metric, "model", "hybrid search", "requests", "p", "would be"]
+    metric = verdicts[0].metric
+    headers = [metric, "model", "simple method", f"its {metric}", "requests", "p", "would be"]
     on = sum(each.switched_on for each in verdicts)
     return [
         "On requests that it had not seen:",
         table(headers, rows, width=_WIDTH),
-        f"would be switched on for {on} of {len(verdicts)} tasks",
+        f"would be switched on for {on} of {len(verdicts)} tasks; simple methods serve the rest",
     ]
 
 

@@ -58,7 +58,8 @@ def train(  # noqa: PLR0917  # typer makes them options
     """Train a model that ranks tools, capabilities and next tools for an intent.
 
     It learns from the training split, is measured on requests that it has not seen, and is
-    compared with hybrid search there, task by task.  Only what beats it would be switched on.
+    compared with the best simple method there, task by task.  Only where it beats that one would
+    it be switched on.
     """
     check_extra("train")
     if track:

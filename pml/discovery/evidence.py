@@ -35,6 +35,11 @@ votes of more of them, compared by n-grams of what was asked and what served; an
 served, relative to the logarithm of all past intents."""
 PAST_STATS = ("nearest_past", "mean_past")
 """Cosine of the nearest past intent, and mean of the nearest."""
+ASKED_COLUMN = "asked"
+"""BM25 on all that a candidate's past intents said, as a share of what the intent's words could
+give."""
+MOST_READ = 50
+"""Past intents of a candidate, the latest, that are read for it."""
 NEIGHBOURS = 20
 ALIKE = 50
 """How many vote where n-grams are compared; short titles say little, so more are asked."""
@@ -77,9 +82,8 @@ class TextEvidence:
         """`TEXT_COLUMNS` of the first ``size`` rows; 0 where there is no text."""
         found = np.zeros((size, len(TEXT_COLUMNS)), np.float32)
         words = self._tokenizer(intent)
-        possible = sum(self._bm25.idf(word) for word in dict.fromkeys(words))
         whole = [
-            self._bm25.scores(words) / max(possible, 1.0),
+            _shares(self._bm25, words),
             self._words.cosines(words),
             self._grams.cosines(grams(intent)),
         ]
@@ -96,6 +100,29 @@ class TextEvidence:
         cosines = [_relative(self._words.cosines(self._tokenizer(part))) for part in parts]
         alike = [_relative(self._grams.cosines(grams(part))) for part in parts]
         return [_best(cosines), _best(alike)]
+
+
+class AskedEvidence:
+    """What each candidate was asked for before, as one text by row."""
+
+    def __init__(self) -> None:
+        self._tokenizer: Tokenizer = Words()
+        self._bm25 = Bm25()
+
+    def put(self, row: int, intents: Sequence[str]) -> None:
+        """Enter a candidate's past intents, the latest last, in place of those that it had."""
+        self._bm25.put(row, self._tokenizer(" ".join(intents[-MOST_READ:])))
+
+    def remove(self, row: int) -> None:
+        """Take them out; nothing happens where there are none."""
+        self._bm25.remove(row)
+
+    def ask(self, intent: str, size: int) -> Float32[np.ndarray, " size"]:
+        """`ASKED_COLUMN` of the first ``size`` candidates."""
+        found = np.zeros(size, np.float32)
+        scores = _shares(self._bm25, self._tokenizer(intent))
+        found[: len(scores)] = scores[:size]
+        return found
 
 
 class PastEvidence:
@@ -204,6 +231,12 @@ def _nearest(cosines: Float64[np.ndarray, " rows"], count: int) -> Int64[np.ndar
         values = cosines[named]
         named = named[values >= np.partition(values, len(named) - count)[-count]]
     return named
+
+
+def _shares(bm25: Bm25, words: Sequence[str]) -> Float64[np.ndarray, " _"]:
+    """Scores as shares of what the words could give."""
+    possible = sum(bm25.idf(word) for word in dict.fromkeys(words))
+    return np.asarray(bm25.scores(words) / max(possible, 1.0))
 
 
 def _relative(scores: Float64[np.ndarray, " _"]) -> Float64[np.ndarray, " _"]:

@@ -11,8 +11,10 @@ from jaxtyping import Bool, Float32, Float64
 
 from pml.evaluation.conditional_logit import fitted as conditional_logit
 from pml.evaluation.gated_logit import fitted
-from pml.evaluation.next_training import NEXT, NextSettings, fallback_scores
-from pml.learning.folds import TaskExamples, TrainingFold, View
+from pml.evaluation.next_folds import NEXT
+from pml.evaluation.next_training import NextSettings
+from pml.learning.fallbacks import best_fallbacks
+from pml.learning.folds import Fallback, TaskExamples, TrainingFold, View
 from pml.learning.gate import gate, ndcg
 from pml.models.inputs import Queries
 
@@ -33,17 +35,15 @@ def weighed(folds: Sequence[TrainingFold]) -> Ranker:
     return lambda queries: weights.scores(queries.evidence, queries.stats)
 
 
-def gated(folds: Sequence[TrainingFold], settings: NextSettings) -> Ranker:
-    """`weighed`, or the fallback if it is not beaten on the last fold by weights of the others.
+def gated(folds: Sequence[TrainingFold]) -> Ranker:
+    """`weighed`, or the best fallback if it is not beaten on the last fold by the others' weights.
 
     Args:
         folds: At least two.
-        settings: How the folds were made.
     """
     *others, judged = folds
-    if _passes(weighed(others), judged.tasks[NEXT]):
-        return weighed(folds)
-    return lambda queries: fallback_scores(queries, settings)
+    fallback = judged.tasks[NEXT].fallbacks[best_fallbacks(others)[NEXT]]
+    return weighed(folds) if _passes(weighed(others), judged.tasks[NEXT], fallback) else fallback
 
 
 def model(folds: Sequence[TrainingFold], view: View, settings: NextSettings) -> Ranker:
@@ -65,7 +65,7 @@ def model(folds: Sequence[TrainingFold], view: View, settings: NextSettings) -> 
     sizes = settings.config(view.inputs.vectors.shape[1])
     trained = train(folds, view, sizes, settings.training, start=start)
     if not trained.gate.get(NEXT, False):
-        return lambda queries: fallback_scores(queries, settings)
+        return folds[-1].tasks[NEXT].fallbacks[trained.fallbacks[NEXT]]
     made = trained.model
     with torch.no_grad():
         states = made.states(made.view(view.graph, view.inputs))
@@ -90,7 +90,7 @@ def _right(examples: TaskExamples) -> Bool[np.ndarray, "queries candidates"]:
     return right
 
 
-def _passes(ranker: Ranker, examples: TaskExamples) -> bool:
+def _passes(ranker: Ranker, examples: TaskExamples, fallback: Fallback) -> bool:
     """Whether it ranks better than the fallback."""
     queries, targets = _all(examples), examples.targets
 
@@ -99,9 +99,7 @@ def _passes(ranker: Ranker, examples: TaskExamples) -> bool:
     ) -> Float64[np.ndarray, " queries"]:
         return ndcg(scores, targets.positives)
 
-    verdict = gate(
-        reached(ranker(queries)), reached(examples.fallback(queries)), targets.groups, seed=0
-    )
+    verdict = gate(reached(ranker(queries)), reached(fallback(queries)), targets.groups, seed=0)
     return verdict.passes
 
 

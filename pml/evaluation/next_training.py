@@ -7,36 +7,32 @@ ends elsewhere only if held-back places say so.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float32
 
-from pml.discovery.next_tool import COLUMNS, STATS, NextToolEvidence, Place, RankedTool
+from pml.discovery.next_tool import COLUMNS, STATS, NextToolEvidence, Place
 from pml.discovery.ports import Encoder
 from pml.domain.capability import normalised_intent
+from pml.evaluation.next_folds import (
+    NEXT,
+    Past,
+    example_at,
+    examples_at,
+    queries_at,
+    ranked_tools,
+)
 from pml.evaluation.questions import NextQuestion
-from pml.evaluation.text import tool_text
 from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.features.members import Members
 from pml.learning.continuations import past_places
 from pml.learning.examples import Example
-from pml.learning.folds import (
-    HeldQueries,
-    TaskExamples,
-    TrainingFold,
-    View,
-    cross_fitted,
-    targets_of,
-)
+from pml.learning.folds import TrainingFold, View, cross_fitted
 from pml.learning.training_config import TrainingConfig
 from pml.models.config import ShgatConfig
 from pml.models.hypergraph import hypergraph
-from pml.models.inputs import NodeInputs, Queries, RankingTask
-
-NEXT = RankingTask.NEXT_TOOL
-FALLBACK = "after three calls"
-"""PPM of order 3: the best simple method, and what ranks where the model may not."""
+from pml.models.inputs import NodeInputs, Queries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,32 +75,13 @@ class NextSettings:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Past:
-    """Sequences, and what they were for."""
-
-    sequences: tuple[tuple[str, ...], ...]
-    intents: tuple[str, ...]
-
-    def without(self, intents: frozenset[str]) -> "_Past":
-        """What is left if nobody had asked for these."""
-        kept = [
-            pair
-            for pair in zip(self.sequences, self.intents, strict=True)
-            if normalised_intent(pair[1]) not in intents
-        ]
-        return _Past(sequences=tuple(s for s, _ in kept), intents=tuple(i for _, i in kept))
-
-
 class NextViews:
     """Makes views of parts of a question's training sequences, and asks places of them."""
 
     def __init__(self, question: NextQuestion, settings: NextSettings, encoder: Encoder) -> None:
-        self._tools = [
-            RankedTool(id=tool.id, server=tool.server, text=tool_text(tool))
-            for tool in question.tools
-        ]
-        self._past = _Past(sequences=question.train, intents=question.past_intents)
+        self._tools = ranked_tools(question.tools)
+        self._ids = [tool.id for tool in question.tools]
+        self._past = Past(sequences=question.train, intents=question.past_intents)
         self._settings, self._encoder = settings, encoder
         self._vectors: dict[str, Float32[np.ndarray, " dim"]] = {}
         self._columns = [COLUMNS.index(column) for column in settings.columns]
@@ -113,18 +90,12 @@ class NextViews:
         """Places of training, and what came next there."""
         intents = list(dict.fromkeys(map(normalised_intent, self._past.intents)))
         number = {intent: at for at, intent in enumerate(intents)}
-        tools = {tool.id: at for at, tool in enumerate(self._tools)}
+        tools = {tool: at for at, tool in enumerate(self._ids)}
         origins = [number[normalised_intent(one)] for one in self._past.intents]
         places = past_places(self._past.sequences, origins, tools)
         drawn = np.random.default_rng(0).permutation(len(places))[: self._settings.most_places]
         return tuple(
-            Example(
-                task=NEXT,
-                source=f"{place.origin}",
-                intent=intents[place.origin],
-                positives=tuple(self._tools[at].id for at in place.following),
-                prefix=place.prefix,
-            )
+            example_at(place, self._ids, source=f"{place.origin}", intent=intents[place.origin])
             for place in (places[at] for at in sorted(drawn.tolist()))
         )
 
@@ -136,44 +107,29 @@ class NextViews:
         """What is known when all training is."""
         return self._view(self._past)
 
-    def queries(self, view: View, evidence: NextToolEvidence, places: Sequence[Place]) -> Queries:
-        """What is asked at some places, on a view and with its evidence."""
-        said = evidence.of(places)
-        number = {tool: at for at, tool in enumerate(view.graph.tools)}
-        return Queries(
-            vectors=self._encoded([place.intent for place in places]),
-            evidence=said.evidence[:, :, self._columns],
-            stats=said.stats,
-            prefixes=tuple(
-                np.array([number[tool] for tool in place.prefix if tool in number], dtype=np.int64)
-                for place in places
-            ),
-        )
+    def queries(self, evidence: NextToolEvidence, places: Sequence[Place]) -> Queries:
+        """What is asked at some places, with this evidence."""
+        vectors = self._encoded([place.intent for place in places])
+        queries = queries_at(places, evidence, vectors, self._ids)
+        return replace(queries, evidence=queries.evidence[:, :, self._columns])
 
     def _fold(self, _known: Sequence[Example], asked: Sequence[Example]) -> TrainingFold:
         """``_known`` are not all: sequences that no example was drawn of are known, too."""
         hidden = frozenset(normalised_intent(one.intent) for one in asked)
         view, evidence = self._view(self._past.without(hidden))
         places = [Place(prefix=one.prefix, intent=one.intent) for one in asked]
-        return TrainingFold(
-            view=view,
-            tasks={
-                NEXT: TaskExamples(
-                    queries=HeldQueries(queries=self.queries(view, evidence, places)),
-                    targets=targets_of(asked, view.graph.tools),
-                    fallback=lambda queries: fallback_scores(queries, self._settings),
-                )
-            },
-        )
+        queries = self.queries(evidence, places)
+        examples = examples_at(asked, queries, self._ids, self._settings.columns)
+        return TrainingFold(view=view, tasks={NEXT: examples})
 
-    def _view(self, past: _Past) -> tuple[View, NextToolEvidence]:
+    def _view(self, past: Past) -> tuple[View, NextToolEvidence]:
         served: dict[frozenset[str], dict[str, None]] = {}
         for sequence, intent in zip(past.sequences, past.intents, strict=True):
             served.setdefault(frozenset(sequence), {})[normalised_intent(intent)] = None
         members = [
             Members(id="\n".join(sorted(tools)), tools=tuple(sorted(tools))) for tools in served
         ]
-        graph = hypergraph([tool.id for tool in self._tools], members)
+        graph = hypergraph(self._ids, members)
         means = [self._encoded(list(intents)).mean(axis=0) for intents in served.values()]
         vectors = np.concatenate(
             [
@@ -193,10 +149,3 @@ class NextViews:
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         self._vectors.update(zip(new, self._encoder.encode(new), strict=True))
         return np.stack([self._vectors[text] for text in texts]).astype(np.float32)
-
-
-def fallback_scores(
-    queries: Queries, settings: NextSettings
-) -> Float32[np.ndarray, "queries candidates"]:
-    """PPM of order 3."""
-    return queries.evidence[:, :, settings.columns.index(FALLBACK)]

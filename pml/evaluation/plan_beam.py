@@ -74,7 +74,7 @@ class PlanBeam:
         self, intent: str, prefixes: Sequence[_Sequence]
     ) -> Float64[np.ndarray, "prefixes tools"]:
         places = [Place(prefix=prefix, intent=intent) for prefix in prefixes]
-        scores = self._rank(self._views.queries(self._view, self._evidence, places))
+        scores = self._rank(self._views.queries(self._evidence, places))
         rounded = scores.astype(np.float64).round(4)
         most = rounded.max(axis=1, keepdims=True)
         sums = np.log(np.exp(rounded - most).sum(axis=1, keepdims=True))

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pml.domain.trace import ExecutionTrace
 from pml.evaluation.dataset import TRAIN, Call, Dataset, Episode, Workflow
-from pml.evaluation.orders import ordered
+from pml.evaluation.next_folds import NEXT, Past, example_at
+from pml.evaluation.orders import mostly_graphs, ordered, paths
 from pml.features.members import Members
+from pml.learning.continuations import past_places
 from pml.learning.examples import Example, examples_of_trace, examples_of_workflow
 from pml.models.inputs import RankingTask
 
@@ -38,11 +40,32 @@ def examples_of(dataset: Dataset, traces: Sequence[ExecutionTrace] = ()) -> tupl
     traced = {trace.id for trace in traces}
     workflows = [each for each in learned_from(dataset) if each.id not in traced]
     found = [example for each in workflows for example in _of_workflow(each, known)]
+    found += _next_of_workflows(dataset, workflows)
     found += _of_runs(dataset, traced)
     found += [example for trace in traces for example in examples_of_trace(trace)]
     if workflows and not ordered(dataset.workflows):
-        found = [example for example in found if example.task is not RankingTask.NEXT_TOOL]
+        found = [example for example in found if example.task is not NEXT]
     return tuple(found)
+
+
+def past_of(dataset: Dataset, traces: Sequence[ExecutionTrace], known: Iterable[Example]) -> Past:
+    """What was called in the runs that gave the known examples, and for what."""
+    sources = {example.source for example in known}
+    traced = {trace.id for trace in traces}
+    workflows = [each for each in learned_from(dataset) if each.id in sources - traced]
+    taught = [
+        (sequence, each.intent)
+        for each, sequences in zip(workflows, _sequences(dataset, workflows), strict=True)
+        for sequence in sequences
+    ]
+    for trace in traces:
+        if trace.id in sources:
+            results = sorted(trace.task_results, key=lambda task: task.started_at_ms)
+            taught.append((tuple(task.tool for task in results), trace.intent_text))
+    return Past(
+        sequences=tuple(sequence for sequence, _ in taught),
+        intents=tuple(intent for _, intent in taught),
+    )
 
 
 def members_of(dataset: Dataset, traces: Sequence[ExecutionTrace] = ()) -> dict[str, Members]:
@@ -57,14 +80,33 @@ def members_of(dataset: Dataset, traces: Sequence[ExecutionTrace] = ()) -> dict[
     return {one.id: one for one in of_workflows} | of_traces
 
 
-def _of_workflow(workflow: Workflow, known: set[str]) -> Iterable[Example]:
+def _of_workflow(workflow: Workflow, known: set[str]) -> Iterator[Example]:
+    """All but those of the next tool."""
     tools = _known(workflow, known)
-    return examples_of_workflow(
+    found = examples_of_workflow(
         source=workflow.id,
         intent=workflow.intent,
         tools=tools,
         capability=capability_of(tools).id,
     )
+    return (example for example in found if example.task is not NEXT)
+
+
+def _next_of_workflows(dataset: Dataset, workflows: Sequence[Workflow]) -> Iterator[Example]:
+    """Of each place in a workflow one; what the paths through a graph share is one place."""
+    ids = [tool.id for tool in dataset.tools]
+    number = {tool: at for at, tool in enumerate(ids)}
+    for workflow, sequences in zip(workflows, _sequences(dataset, workflows), strict=True):
+        for place in past_places(sequences, [0] * len(sequences), number):
+            yield example_at(place, ids, source=workflow.id, intent=workflow.intent)
+
+
+def _sequences(
+    dataset: Dataset, workflows: Iterable[Workflow]
+) -> Iterator[tuple[tuple[str, ...], ...]]:
+    """Of each workflow its paths where most training workflows are graphs, else its nodes."""
+    graphs = mostly_graphs(dataset.split(TRAIN))
+    return (paths(each) if graphs else (each.nodes,) for each in workflows)
 
 
 def _known(workflow: Workflow, known: set[str]) -> tuple[str, ...]:

@@ -5,17 +5,19 @@ fold from the examples that it may know.  Of a tool, evidence is `pml.discovery.
 capability, what texts say is the mean over its tools, and past intents speak for it itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float32
 
 from pml.discovery.evidence import (
+    ASKED_COLUMN,
     NEIGHBOURS,
     PAST_COLUMNS,
     PAST_STATS,
     TEXT_COLUMNS,
+    AskedEvidence,
     PastEvidence,
     TextEvidence,
     parts_of,
@@ -23,12 +25,20 @@ from pml.discovery.evidence import (
 from pml.evaluation.retrieval import relative
 from pml.evaluation.shgat_views import Source
 from pml.learning.examples import Example
-from pml.learning.folds import HeldQueries, TaskExamples, TrainingFold, View, targets_of
+from pml.learning.folds import (
+    Fallback,
+    HeldQueries,
+    TaskExamples,
+    TrainingFold,
+    View,
+    targets_of,
+)
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import Queries, RankingTask
 
-COLUMNS = (*TEXT_COLUMNS, *PAST_COLUMNS, "meaning")
-"""The last is the cosine of the encoder's vectors, where it is above 0."""
+COLUMNS = (*TEXT_COLUMNS, *PAST_COLUMNS, ASKED_COLUMN, "meaning")
+"""``asked`` is of capabilities only: many intents serve a tool, and say little together.  The last
+is the cosine of the encoder's vectors, where it is above 0."""
 STATS = (*PAST_STATS, "parts", "best_words")
 """Past intents', then how many parts the intent has (1 - 1/parts), and the best ``words``."""
 MOST_ALIKE = 3_000
@@ -63,11 +73,12 @@ class ViewEvidence:
         self._texts = texts
         self._view = view
         self._past = past_evidence(view.graph, source.names, known)
+        self._asked = asked_evidence(view.graph, known)
 
     def queries(self, task: RankingTask, intents: Sequence[str]) -> Queries:
         """Vectors, evidence and stats of intents."""
         graph = self._view.graph
-        tools, nodes = len(graph.tools), graph.nodes
+        tools, nodes, asked = len(graph.tools), graph.nodes, COLUMNS.index(ASKED_COLUMN)
         chosen = slice(0, tools) if task is RankingTask.TOOLS else slice(tools, nodes)
         vectors = self._source.encoded(intents)
         evidence = np.zeros((len(intents), chosen.stop - chosen.start, len(COLUMNS)), np.float32)
@@ -77,7 +88,9 @@ class ViewEvidence:
             past, past_stats = self._past.ask(intent, nodes)
             told = said if task is RankingTask.TOOLS else self._means @ said
             evidence[row, :, : said.shape[1]] = told
-            evidence[row, :, said.shape[1] : -1] = past[chosen]
+            evidence[row, :, said.shape[1] : asked] = past[chosen]
+            if task is RankingTask.CAPABILITIES:
+                evidence[row, :, asked] = self._asked.ask(intent, len(told))
             stats[row] = [
                 *past_stats,
                 1 - 1 / max(len(list(parts_of(intent))), 1),
@@ -129,6 +142,20 @@ def past_evidence(
     return past
 
 
+def asked_evidence(graph: Hypergraph, known: Sequence[Example]) -> AskedEvidence:
+    """Of what each capability was asked for, by its place among the capabilities."""
+    intents: dict[str, list[str]] = {key: [] for key in graph.capabilities}
+    for example in known:
+        if example.task is RankingTask.CAPABILITIES:
+            for key in example.positives:
+                if key in intents:
+                    intents[key].append(example.intent)
+    found = AskedEvidence()
+    for row, asked in enumerate(intents.values()):
+        found.put(row, asked)
+    return found
+
+
 class Folds:
     """Builds folds of a data set: a `pml.learning.folds.FoldBuilder`."""
 
@@ -154,7 +181,7 @@ class Folds:
                 tasks[task] = TaskExamples(
                     queries=HeldQueries(queries=queries),
                     targets=targets_of(of_task, candidates),
-                    fallback=fallback,
+                    fallbacks=FALLBACKS[task],
                 )
         return TrainingFold(view=view, tasks=tasks)
 
@@ -168,3 +195,31 @@ def fallback(queries: Queries) -> Float32[np.ndarray, "queries candidates"]:
         votes
     )
     return found
+
+
+def _pooled(**weights: float) -> Fallback:
+    """Of these columns, each relative to its best."""
+    places = {COLUMNS.index(name): np.float32(weight) for name, weight in weights.items()}
+
+    def of(queries: Queries) -> Float32[np.ndarray, "queries candidates"]:
+        parts = (weight * relative(queries.evidence[:, :, at]) for at, weight in places.items())
+        return np.asarray(sum(parts), dtype=np.float32)
+
+    return of
+
+
+FALLBACKS: Mapping[RankingTask, Mapping[str, Fallback]] = {
+    RankingTask.TOOLS: {
+        "words and votes": fallback,
+        "votes": _pooled(votes=1),
+        "all votes and words": _pooled(votes=1, alike=1, words=0.5),
+    },
+    RankingTask.CAPABILITIES: {
+        "words and votes": fallback,
+        "votes": _pooled(votes=1),
+        "past intents": _pooled(asked=1),
+        "past intents and votes": _pooled(asked=1, votes=1),
+    },
+}
+"""Simple methods, by name: ``votes`` are those of the nearest past intents by words, ``all votes``
+those by n-grams too; ``past intents`` is BM25 on them."""

@@ -18,10 +18,17 @@ from pml.discovery.latent import JoinedEncoder
 from pml.discovery.latent_fitting import fit_latent_words
 from pml.discovery.ports import Encoder
 from pml.embedding.static import default_encoder
-from pml.evaluation.conditional_logit import fitted
 from pml.evaluation.dataset import TRAIN, Dataset, Workflow
+from pml.evaluation.first_weights import fitted_weights
 from pml.evaluation.shgat_examples import examples_of
-from pml.evaluation.shgat_folds import COLUMNS, RANKED, STATS, Folds, ViewEvidence, fallback
+from pml.evaluation.shgat_folds import (
+    COLUMNS,
+    FALLBACKS,
+    RANKED,
+    STATS,
+    Folds,
+    ViewEvidence,
+)
 from pml.evaluation.shgat_views import Source
 from pml.evaluation.text import encoded_text
 from pml.learning.examples import Example
@@ -46,15 +53,12 @@ START: Mapping[str, float] = {
     "nearest": 0.5,
     "alike": 4.0,
     "popularity": 1.0,
+    "asked": 4.0,
     "meaning": 3.0,
 }
 """Weights of the evidence before training; those of texts and meaning were learned on sets whose
 licence allows it (experiments/011-shgat/start.py)."""
 SCALE = 5.0
-LOGIT_CHOICES = 600
-"""Queries that the first weights are fitted on: ten weights need no more."""
-LOGIT_CANDIDATES = 300
-LOGIT_PENALTY = 0.3
 LEARNED_SCALE = 1.0
 """Less where weights are fitted first, as evidence holds the cosine too: on dev parts of n8n and
 ultratool .570 and .946 against .561 and .949 with 5."""
@@ -136,7 +140,9 @@ class Ranker:
     def fallback(self, intents: Sequence[str]) -> Float32[np.ndarray, "intents candidates"]:
         """What ranks where the gate does not let the model serve."""
         empty = np.zeros((0, len(self.candidates)), np.float32)
-        return np.concatenate([empty, *map(fallback, self._blocks(intents))])
+        named = FALLBACKS[self.task]
+        chosen = named[self.trained.fallbacks.get(self.task, next(iter(named)))]
+        return np.concatenate([empty, *map(chosen, self._blocks(intents))])
 
     def _blocks(self, intents: Sequence[str]) -> list[Queries]:
         starts = range(0, len(intents), _BLOCK)
@@ -200,36 +206,11 @@ def _train(
     folds = cross_fitted(examples, build, folds=FOLDS, seed=0) if learn else ()
     vectors = full.inputs.vectors if setting.principal else None
     if folds:
-        weights, scale = fitted_weights(folds[:-2], task), LEARNED_SCALE
+        weights, scale = fitted_weights(folds[:-2], task, columns=len(COLUMNS)), LEARNED_SCALE
     else:
         weights, scale = tuple(START[name] for name in COLUMNS), SCALE
     start = Start(scale=scale, evidence={task: weights}, vectors=vectors)
     return train(folds, full, config, setting.training, start=start)
-
-
-def fitted_weights(folds: Sequence[TrainingFold], task: RankingTask) -> tuple[float, ...]:
-    """Weights of the evidence by which what served is likeliest among others; zeros for no choice.
-
-    Of `LOGIT_CHOICES` choices, each among at most `LOGIT_CANDIDATES`, drawn with a fixed seed.
-    """
-    rng = np.random.default_rng(0)
-    features = []
-    for fold in folds:
-        if task not in fold.tasks:
-            continue
-        examples = fold.tasks[task]
-        rows = [row for row, one in enumerate(examples.targets.positives) if len(one)]
-        for row in rng.permutation(rows)[: LOGIT_CHOICES // len(folds)].tolist():
-            evidence = examples.queries.take(np.array([row])).evidence[0]
-            positives = examples.targets.positives[row]
-            others = np.setdiff1d(np.arange(len(evidence)), positives)
-            drawn = rng.permutation(others)[:LOGIT_CANDIDATES]
-            chosen = [rng.choice(positives), *np.resize(drawn, LOGIT_CANDIDATES)]
-            features.append(evidence[chosen].astype(np.float64))
-    if not features:
-        return (0.0,) * len(COLUMNS)
-    found = fitted(np.stack(features), np.zeros(len(features), np.int64), penalty=LOGIT_PENALTY)
-    return tuple(found.tolist())
 
 
 def _hiding(fold: TrainingFold, hidden: Sequence[int]) -> TrainingFold:

@@ -24,6 +24,8 @@ from pml.learning.examples import Example
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import NodeInputs, Queries, RankingTask
 
+_BLOCK = 256
+"""Queries that are scored together: bounds the memory."""
 Rows: TypeAlias = Int64[np.ndarray, " rows"]
 
 
@@ -39,8 +41,8 @@ class QuerySource(Protocol):
 
 
 Fallback: TypeAlias = Callable[[Queries], Float32[np.ndarray, "queries candidates"]]
-"""What ranks where the model does not: hybrid search, read off the queries' evidence; larger scores
-are ranked higher."""
+"""What ranks where the model does not: a simple method, read off the queries' evidence; larger
+scores are ranked higher."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,14 +107,18 @@ class View:
 class TaskExamples:
     """Queries of one task with their answers.
 
-    Invariant: as many queries as targets.
+    Invariant: as many queries as targets, and at least one fallback.
     """
 
     queries: QuerySource
     targets: Targets
-    fallback: Fallback
+    fallbacks: Mapping[str, Fallback]
+    """By name; the first one where nothing says which is best (`pml.learning.fallbacks`)."""
 
     def __post_init__(self) -> None:
+        if not self.fallbacks:
+            msg = "expected at least one fallback, got none"
+            raise ValueError(msg)
         if len(self.queries) != len(self.targets):
             msg = f"{len(self.queries)} queries for {len(self.targets)} targets"
             raise ValueError(msg)
@@ -124,6 +130,13 @@ class TrainingFold:
 
     view: View
     tasks: Mapping[RankingTask, TaskExamples]
+
+
+def in_blocks(examples: TaskExamples, of: Fallback) -> Float32[np.ndarray, "queries candidates"]:
+    """What ``of`` says of all queries."""
+    rows = np.arange(len(examples.queries))
+    blocks = np.split(rows, range(_BLOCK, len(rows), _BLOCK))
+    return np.concatenate([of(examples.queries.take(block)) for block in blocks])
 
 
 FoldBuilder: TypeAlias = Callable[[Sequence[Example], Sequence[Example]], TrainingFold]

@@ -1,6 +1,7 @@
 """Whether a trained model may serve: only where it beats the fallback on held-back traces (LE-5).
 
-Per task, each held-back intent gives a difference between model and fallback (hybrid search).  If
+Per task, each held-back intent gives a difference between model and fallback (the best simple
+method, `pml.learning.fallbacks`).  If
 the model were no better, the sign of each difference would be a coin's; the share of sign patterns
 with a mean at least as large is the p-value of a one-sided permutation test.  The model passes
 where it is at most `ALPHA`, so a model that differs from the fallback by chance alone passes at
@@ -78,6 +79,15 @@ def gate(
         p=p,
         intents=intents,
     )
+
+
+def mean_over_groups(
+    values: Float64[np.ndarray, " queries"], groups: Int64[np.ndarray, " queries"]
+) -> tuple[float, int]:
+    """Mean of the groups' means, and how many groups there are; NaN counts for nothing."""
+    known = ~np.isnan(values)
+    means = _by_group(values[known, None], groups[known])
+    return (float(means.mean()) if len(means) else 0.0), len(means)
 
 
 def ndcg(

@@ -1,6 +1,6 @@
 """How a model does on a fold that it was not trained on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,16 +16,13 @@ from pml.learning.calibration import (
     log_loss,
 )
 from pml.learning.contrastive import LossWeights, losses
-from pml.learning.folds import TaskExamples
+from pml.learning.folds import TaskExamples, in_blocks
 from pml.learning.gate import GateVerdict, gate, ndcg
 from pml.learning.prepared import PreparedFold, marks_of
 from pml.learning.sampling import Candidates
 from pml.learning.training_config import TrainingConfig
 from pml.models.inputs import Queries, RankingTask
 from pml.models.shgat import Shgat
-
-_BLOCK = 256
-"""Queries that are scored together: bounds the memory."""
 
 Scores = Float32[np.ndarray, "queries candidates"]
 
@@ -54,13 +51,6 @@ def held_back(model: Shgat, fold: PreparedFold, config: TrainingConfig) -> HeldB
         found[task] = in_blocks(examples, of)
         total += config.weight_of(task) * _loss(examples, found[task], config)
     return HeldBack(loss=total, scores=found)
-
-
-def in_blocks(examples: TaskExamples, of: Callable[[Queries], Scores]) -> Scores:
-    """What ``of`` says of all queries."""
-    rows = np.arange(len(examples.queries))
-    blocks = np.split(rows, range(_BLOCK, len(rows), _BLOCK))
-    return np.concatenate([of(examples.queries.take(block)) for block in blocks])
 
 
 def ndcg_by_task(
@@ -101,12 +91,12 @@ def report(examples: TaskExamples, scores: Scores, calibration: Calibration) -> 
     )
 
 
-def judged(examples: TaskExamples, scores: Scores, *, seed: int) -> GateVerdict:
-    """Model against fallback."""
+def judged(examples: TaskExamples, scores: Scores, *, fallback: str, seed: int) -> GateVerdict:
+    """Model against the fallback of this name."""
     targets = examples.targets
     return gate(
         ndcg(scores, targets.positives),
-        ndcg(in_blocks(examples, examples.fallback), targets.positives),
+        ndcg(in_blocks(examples, examples.fallbacks[fallback]), targets.positives),
         targets.groups,
         seed=seed,
     )

@@ -1,7 +1,8 @@
 """Training SHGAT on cross-fitted traces, calibrating it, and deciding whether it may serve (LE-5).
 
 Of the folds the last judges and the last but one says when to stop and how scores become chances;
-the model learns from all others.  So the gate's verdict is about queries that had no part in
+the model learns from all others.  What it has to beat is the best simple method on all but the
+last (`pml.learning.fallbacks`).  So the gate's verdict is about queries that had no part in
 training, stopping or calibration, on a view that does not know them.
 
 Same seed, same data, same machine and libraries: same bits.  All chance comes from the
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 import torch
 
 from pml.learning.calibration import Calibration, CalibrationReport
+from pml.learning.fallbacks import best_fallbacks
 from pml.learning.fitting import fit, refit
 from pml.learning.folds import TrainingFold, View
 from pml.learning.gate import GateVerdict
@@ -73,13 +75,14 @@ def train(
     with _deterministic():
         made = fresh()
         if len(folds) < LEAST_FOLDS:
-            return _untrained(made, full, known_errors or {})
+            return _untrained(made, full, known_errors or {}, best_fallbacks(folds))
         *learned_from, stopping, judging = folds
         how = fit(
             made, learned_from, stopping, config, known_errors=known_errors, on_epoch=on_epoch
         )
         calibrations = _calibrate(made, stopping, config)
-        verdicts, reports = _judge(made, judging, calibrations, config)
+        fallbacks = {**_first(judging), **best_fallbacks(folds[:-1])}
+        verdicts, reports = _judge(made, judging, calibrations, fallbacks, config)
         if config.refit:
             made = fresh()
             refit(made, folds, config, epochs=how.best_epoch)
@@ -93,11 +96,14 @@ def train(
             calibrations=calibrations,
             reports=reports,
             verdicts=verdicts,
+            fallbacks=fallbacks,
             errors=how.errors,
         )
 
 
-def _untrained(model: Shgat, full: View, errors: Mapping[str, float]) -> Trained:
+def _untrained(
+    model: Shgat, full: View, errors: Mapping[str, float], fallbacks: Mapping[RankingTask, str]
+) -> Trained:
     return Trained(
         model=model.eval(),
         graph=full.graph,
@@ -107,8 +113,14 @@ def _untrained(model: Shgat, full: View, errors: Mapping[str, float]) -> Trained
         calibrations={task: Calibration() for task in model.config.tasks},
         reports={},
         verdicts={},
+        fallbacks=fallbacks,
         errors=errors,
     )
+
+
+def _first(fold: TrainingFold) -> dict[RankingTask, str]:
+    """The first fallback of each task."""
+    return {task: next(iter(examples.fallbacks)) for task, examples in fold.tasks.items()}
 
 
 def _calibrate(
@@ -127,12 +139,13 @@ def _judge(
     model: Shgat,
     judging: TrainingFold,
     calibrations: Mapping[RankingTask, Calibration],
+    fallbacks: Mapping[RankingTask, str],
     config: TrainingConfig,
 ) -> tuple[dict[RankingTask, GateVerdict], dict[RankingTask, CalibrationReport]]:
     fold = PreparedFold(model, judging)
     scores = held_back(model, fold, config).scores
     verdicts = {
-        task: judged(examples, scores[task], seed=config.seed)
+        task: judged(examples, scores[task], fallback=fallbacks[task], seed=config.seed)
         for task, examples in fold.tasks.items()
     }
     reports = {

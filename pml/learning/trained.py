@@ -32,6 +32,9 @@ class Trained:
     """On the judging fold; a task without examples there is left out."""
     verdicts: Mapping[RankingTask, GateVerdict]
     """On the judging fold; a task without examples there is left out, and falls back."""
+    fallbacks: Mapping[RankingTask, str]
+    """Names of the simple methods that it was compared with, and that serve where it does not; a
+    task without examples is left out."""
     errors: Mapping[str, float]
     """Of the traces, when they were last learned from, for their replay buffer (LE-3)."""
 

@@ -44,6 +44,9 @@ class ExportedShgat:
     """Which PML trained it."""
     gate: Mapping[str, bool] = field(default_factory=dict)
     """By task, whether it beat the fallback on held-back queries; a task not asked is absent."""
+    fallbacks: Mapping[str, str] = field(default_factory=dict)
+    """By task, the name of the simple method that it was compared with, and that serves where the
+    gate does not let the model; a task without examples is absent."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """What was measured on held-back queries, for people to read."""
 
@@ -60,6 +63,8 @@ def _faults(model: ExportedShgat) -> Iterator[str]:
     yield from _array_faults(model)
     for task in sorted(model.gate.keys() - set(model.config.tasks)):
         yield f"expected the gate to judge {', '.join(model.config.tasks)}, found {task!r}"
+    for task in sorted(model.fallbacks.keys() - set(model.config.tasks)):
+        yield f"expected fallbacks of {', '.join(model.config.tasks)}, found {task!r}"
     for name, value in model.metrics.items():
         if not np.isfinite(value):
             yield f"expected metric {name!r} to be a finite number, found {value}"

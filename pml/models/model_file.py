@@ -70,6 +70,7 @@ class _Content(Record, frozen=True, kw_only=True):
     seed: int
     pml_version: str
     gate: dict[str, bool]
+    fallbacks: dict[str, str]
     metrics: dict[str, float]
 
 
@@ -141,6 +142,7 @@ def _content(model: ExportedShgat) -> _Content:
         seed=model.seed,
         pml_version=model.pml_version,
         gate=dict(sorted(model.gate.items())),
+        fallbacks=dict(sorted(model.fallbacks.items())),
         metrics=dict(sorted(model.metrics.items())),
     )
 
@@ -199,6 +201,7 @@ def _model(content: _Content, arrays: Mapping[str, np.ndarray]) -> ExportedShgat
             seed=content.seed,
             pml_version=content.pml_version,
             gate=content.gate,
+            fallbacks=content.fallbacks,
             metrics=content.metrics,
         )
     except ValueError as exc:  # msgspec.ValidationError is one too

@@ -39,7 +39,9 @@ class TaskVerdict(Record, frozen=True, kw_only=True):
     model: float
     """Its mean over the intents."""
     fallback: float
-    """Of hybrid search, for the same intents."""
+    """Of the simple method that it was compared with, for the same intents."""
+    fallback_name: str
+    """That method, which serves where the model does not."""
     intents: int
     p: float
     """One-sided: how often chance alone would favour the model as much."""

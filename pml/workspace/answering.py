@@ -1,4 +1,4 @@
-"""A trained model as methods of `pml evaluate`, and the hybrid search that it has to beat.
+"""A trained model as methods of `pml evaluate`, and the simple method that it has to beat.
 
 Three of each task: `trained`, whatever the gate said; `fallback`; `gated`, which is
 what would serve: the model where the gate let it, else the fallback.
@@ -19,7 +19,7 @@ from pml.learning.examples import Example
 from pml.models.exported import ExportedShgat
 from pml.models.inputs import Queries, RankingTask
 from pml.models.scorer import Query, Scorer
-from pml.workspace.folds import Folds, fallback_of
+from pml.workspace.folds import FALLBACKS, Folds
 
 _EVALUATED_AS = {
     RankingTask.TOOLS: "tools",
@@ -48,6 +48,10 @@ class Ranker:
         view = self._view
         self._scorer = None if model is None else Scorer(model, view.graph, view.inputs)
         self._gate = {} if model is None else model.gate
+        chosen = {} if model is None else model.fallbacks
+        self._fallbacks = {
+            task: named[chosen.get(task, next(iter(named)))] for task, named in FALLBACKS.items()
+        }
         self.tools = source.tools
         self.capabilities = self._view.graph.capabilities
 
@@ -64,7 +68,7 @@ class Ranker:
         queries = self._evidence.queries(task, intents, prefixes)
         switched_on = self._gate.get(task, False)
         if who is Who.FALLBACK or (who is Who.SWITCHED and not switched_on):
-            return fallback_of(task)(queries)
+            return self._fallbacks[task](queries)
         if self._scorer is None:
             return None
         score = {

@@ -6,7 +6,8 @@ from pml.tracking.package import Manifest, TaskVerdict
 
 def card(manifest: Manifest, model: ExportedShgat) -> str:
     """In Markdown, for people."""
-    verdicts = "\n".join(map(_row, manifest.verdicts)) or "| - | - | - | - | no: too few requests |"
+    nothing = "| - | - | - | - | - | no: too few requests |"
+    verdicts = "\n".join(map(_row, manifest.verdicts)) or nothing
     listed = [f"- `{name}`: {value}" for name, value in sorted(manifest.parameters.items())]
     parameters = "\n".join(["## Parameters", "", *listed, "", ""]) if listed else ""
     return f"""\
@@ -24,10 +25,11 @@ capabilities made of them).  Trained by PML {manifest.pml_version} with seed {ma
 
 ## How good it is
 
-On requests that had no part in training; it is switched on where it beats hybrid search.
+On requests that had no part in training; it is switched on where it beats the best simple
+method, which serves elsewhere.
 
-| task | model | hybrid search | requests | switched on |
-|---|---|---|---|---|
+| task | model | simple method | | requests | switched on |
+|---|---|---|---|---|---|
 {verdicts}
 
 Figures are mean {", ".join(sorted({each.metric for each in manifest.verdicts})) or "nDCG10"}.
@@ -43,6 +45,6 @@ is right or allowed.
 def _row(verdict: TaskVerdict) -> str:
     answer = "yes" if verdict.switched_on else "no"
     return (
-        f"| {verdict.task} | {verdict.model:.3f} | {verdict.fallback:.3f} "
-        f"| {verdict.intents} | {answer} (p = {verdict.p:.3f}) |"
+        f"| {verdict.task} | {verdict.model:.3f} | {verdict.fallback_name} "
+        f"| {verdict.fallback:.3f} | {verdict.intents} | {answer} (p = {verdict.p:.3f}) |"
     )

@@ -1,43 +1,44 @@
-"""Folds of all three tasks: those of `pml.evaluation.shgat_folds`, and the next tool.
+"""Folds of all three tasks: those of `pml.evaluation.shgat_folds`, and places of the next tool.
 
-For the next tool, evidence is what is said of the tools for the intent, and how often each came
-after the last tool called.
+A model has one list of stats for all tasks: those that are not said of a query's task are 0.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32
 
+from pml.discovery import next_tool
+from pml.discovery.next_tool import NextToolEvidence, Place
 from pml.evaluation import shgat_folds
-from pml.evaluation.shgat_folds import STATS, ViewEvidence
+from pml.evaluation.next_folds import NEXT, examples_at, fallbacks, queries_at, ranked_tools
+from pml.evaluation.shgat_examples import past_of
+from pml.evaluation.shgat_folds import ViewEvidence
 from pml.evaluation.shgat_views import Source
 from pml.learning.examples import Example
-from pml.learning.folds import HeldQueries, TaskExamples, TrainingFold, View, targets_of
+from pml.learning.folds import Fallback, HeldQueries, TaskExamples, TrainingFold, View
 from pml.models.inputs import Queries, RankingTask
 
 COLUMNS: Mapping[RankingTask, tuple[str, ...]] = {
     RankingTask.TOOLS: shgat_folds.COLUMNS,
     RankingTask.CAPABILITIES: shgat_folds.COLUMNS,
-    RankingTask.NEXT_TOOL: (*shgat_folds.COLUMNS, "after"),
+    NEXT: next_tool.COLUMNS,
 }
-__all__ = ["COLUMNS", "STATS", "Evidence", "Folds", "fallback_of"]
-_Scores = Float32[np.ndarray, "queries candidates"]
-_VOTES = shgat_folds.COLUMNS.index("votes")
+STATS = (*shgat_folds.STATS, *next_tool.STATS)
+FALLBACKS: Mapping[RankingTask, Mapping[str, Fallback]] = {
+    **shgat_folds.FALLBACKS,
+    NEXT: fallbacks(),
+}
+"""Simple methods by name, of which the best serves where the model does not."""
 
 
 class Evidence:
     """What is said of the candidates of any task, by what a view knows."""
 
-    def __init__(self, ranked: ViewEvidence, view: View, known: Sequence[Example]) -> None:
-        self._ranked = ranked
-        self._place = {tool: at for at, tool in enumerate(view.graph.tools)}
-        self._after: dict[str, Counter[str]] = defaultdict(Counter)
-        for example in known:
-            if example.task is RankingTask.NEXT_TOOL:
-                self._after[example.prefix[-1]].update(example.positives)
+    def __init__(self, ranked: ViewEvidence, following: NextToolEvidence, source: Source) -> None:
+        self._ranked, self._following = ranked, following
+        self._source = source
 
     def queries(
         self,
@@ -46,57 +47,69 @@ class Evidence:
         prefixes: Sequence[Sequence[str]] = (),
     ) -> Queries:
         """Vectors, evidence and stats; ``prefixes`` of the next tool are not empty."""
-        if task is not RankingTask.NEXT_TOOL:
-            return self._ranked.queries(task, intents)
-        told = self._ranked.queries(RankingTask.TOOLS, intents)
-        after = np.zeros((len(intents), len(self._place), 1), np.float32)
-        for row, prefix in zip(after, prefixes, strict=True):
-            seen = self._after[prefix[-1]]
-            for tool in seen.keys() & self._place.keys():
-                row[self._place[tool]] = seen[tool] / seen.total()
-        evidence = np.concatenate([told.evidence, after], axis=2)
-        return replace(told, evidence=evidence, prefixes=tuple(map(self._numbered, prefixes)))
-
-    def _numbered(self, prefix: Sequence[str]) -> Int64[np.ndarray, " called"]:
-        known = [self._place[tool] for tool in prefix if tool in self._place]
-        return np.array(known, dtype=np.int64)
+        if task is not NEXT:
+            queries = self._ranked.queries(task, intents)
+            return replace(queries, stats=_padded(queries.stats, before=0))
+        return _next_queries(self._following, self._source, intents, prefixes)
 
 
 class Folds:
     """Builds folds of a data set: a `pml.learning.folds.FoldBuilder`."""
 
     def __init__(self, source: Source) -> None:
+        self._source = source
         self._folds = shgat_folds.Folds(source)
+        self._tools = ranked_tools(source.dataset.tools)
 
     def evidence(self, view: View, known: Sequence[Example]) -> Evidence:
         """On a view of the known examples."""
-        return Evidence(self._folds.evidence(view, known), view, known)
+        ranked = self._folds.evidence(view, known)
+        return Evidence(ranked, self._following(known), self._source)
+
+    def _following(self, known: Sequence[Example]) -> NextToolEvidence:
+        past = past_of(self._source.dataset, self._source.traces, known)
+        return NextToolEvidence(self._tools, past.sequences, past.intents)
 
     def __call__(self, known: Sequence[Example], asked: Sequence[Example]) -> TrainingFold:
         """Examples ``asked`` on a view of which only ``known`` ones are part."""
         fold = self._folds(known, asked)
-        asked_next = [one for one in asked if one.task is RankingTask.NEXT_TOOL]
-        if not asked_next:
-            return fold
-        queries = self.evidence(fold.view, known).queries(
-            RankingTask.NEXT_TOOL,
-            [example.intent for example in asked_next],
-            [example.prefix for example in asked_next],
-        )
-        examples = TaskExamples(
-            queries=HeldQueries(queries=queries),
-            targets=targets_of(asked_next, fold.view.graph.tools),
-            fallback=fallback_of(RankingTask.NEXT_TOOL),
-        )
-        return replace(fold, tasks={**fold.tasks, RankingTask.NEXT_TOOL: examples})
+        tasks = {task: _with_all_stats(examples) for task, examples in fold.tasks.items()}
+        places = [example for example in asked if example.task is NEXT]
+        if places:
+            queries = _next_queries(
+                self._following(known),
+                self._source,
+                [example.intent for example in places],
+                [example.prefix for example in places],
+            )
+            tasks[NEXT] = examples_at(places, queries, self._source.tools, next_tool.COLUMNS)
+        return replace(fold, tasks=tasks)
 
 
-def fallback_of(task: RankingTask) -> Callable[[Queries], _Scores]:
-    """What ranks where the model does not."""
-    return _next if task is RankingTask.NEXT_TOOL else shgat_folds.fallback
+def _next_queries(
+    evidence: NextToolEvidence,
+    source: Source,
+    intents: Sequence[str],
+    prefixes: Sequence[Sequence[str]],
+) -> Queries:
+    places = [
+        Place(prefix=tuple(prefix), intent=intent)
+        for prefix, intent in zip(prefixes, intents, strict=True)
+    ]
+    queries = queries_at(places, evidence, source.encoded(intents), source.tools)
+    return replace(queries, stats=_padded(queries.stats, before=len(shgat_folds.STATS)))
 
 
-def _next(queries: Queries) -> _Scores:
-    """What came after the last tool, then what serves such intents."""
-    found: _Scores = queries.evidence[:, :, -1] + queries.evidence[:, :, _VOTES]
+def _with_all_stats(examples: TaskExamples) -> TaskExamples:
+    queries = examples.queries.take(np.arange(len(examples.queries)))
+    padded = replace(queries, stats=_padded(queries.stats, before=0))
+    return replace(examples, queries=HeldQueries(queries=padded))
+
+
+def _padded(
+    stats: Float32[np.ndarray, "queries own"], *, before: int
+) -> Float32[np.ndarray, "queries stats"]:
+    """With zeros for the stats of other tasks."""
+    found = np.zeros((len(stats), len(STATS)), np.float32)
+    found[:, before : before + stats.shape[1]] = stats
     return found

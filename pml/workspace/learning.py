@@ -142,7 +142,11 @@ def learned(
         failures=sum(bool(example.failed) for example in ready.examples),
         epochs=len(trained.history),
         best_epoch=trained.best_epoch,
-        verdicts=task_verdicts(trained.gate, trained.figures),
+        verdicts=task_verdicts(
+            trained.gate,
+            trained.figures,
+            {str(task): name for task, name in trained.fallbacks.items()},
+        ),
         model=str(out),
         bytes=out.stat().st_size,
         encoder=str(encoder_beside(out)),

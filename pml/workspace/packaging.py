@@ -93,7 +93,7 @@ def package_of(
         data=model.data_hash,
         seed=model.seed,
         pml_version=model.pml_version,
-        verdicts=task_verdicts(model.gate, model.metrics),
+        verdicts=task_verdicts(model.gate, model.metrics, model.fallbacks),
         parameters=dict(parameters),
     )
     package = Package(manifest=manifest, model=content, encoder=encoder, card=card(manifest, model))

@@ -17,7 +17,7 @@ from pml.errors import ConfigError
 from pml.learning.folds import HeldQueries, Targets, TaskExamples, TrainingFold, View
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import NodeInputs, Queries, RankingTask
-from pml.workspace.folds import fallback_of
+from pml.workspace.folds import FALLBACKS
 
 FULL, FOLD = "full.npz", "fold-{number}.npz"
 
@@ -116,7 +116,7 @@ def _task(arrays: Mapping[str, np.ndarray], task: RankingTask) -> TaskExamples:
         groups=own["groups"],
     )
     return TaskExamples(
-        queries=HeldQueries(queries=queries), targets=targets, fallback=fallback_of(task)
+        queries=HeldQueries(queries=queries), targets=targets, fallbacks=FALLBACKS[task]
     )
 
 

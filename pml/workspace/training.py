@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from pml.evaluation.first_weights import fitted_weights
 from pml.learning.folds import TrainingFold, View
 from pml.learning.shgat_training import train
 from pml.learning.trained import Trained
@@ -14,8 +15,7 @@ from pml.models.start import Start
 from pml.workspace.folds import COLUMNS, STATS
 from pml.workspace.parameters import Parameters
 
-_FIRST_WEIGHTS = {"words": 4.0, "votes": 8.0, "nearest": 4.0, "after": 8.0}
-_FIRST_SCALE = 5.0
+_FIRST_SCALE = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,8 @@ class ModelParameters:
     heads: int = 4
     head_dim: int = 32
     feature_dim: int = 4
-    message_passing: bool = True
+    message_passing: bool = False
+    """It did not help on any held-back part (experiments/011-shgat)."""
     id_embeddings: bool = True
 
     def config(self, dim: int) -> ShgatConfig:
@@ -76,7 +77,7 @@ def trained_on(
     sizes = parameters.section("model", ModelParameters)
     how = parameters.section("train", TrainingConfig)
     config = sizes.config(full.inputs.vectors.shape[1])
-    return train(folds, full, config, how, start=_start(full), on_epoch=on_epoch)
+    return train(folds, full, config, how, start=_start(folds, full), on_epoch=on_epoch)
 
 
 def check_sections(parameters: Parameters) -> None:
@@ -89,10 +90,10 @@ def check_sections(parameters: Parameters) -> None:
     parameters.section("train", TrainingConfig)
 
 
-def _start(full: View) -> Start:
-    """Begin about as hybrid search ranks, and learn what is better."""
+def _start(folds: Sequence[TrainingFold], full: View) -> Start:
+    """Begin as the evidence ranks when weighed by folds that neither stop nor judge."""
     weights = {
-        task: tuple(_FIRST_WEIGHTS.get(column, 0.0) for column in columns)
+        task: fitted_weights(folds[:-2], task, columns=len(columns))
         for task, columns in COLUMNS.items()
     }
     return Start(scale=_FIRST_SCALE, evidence=weights, vectors=full.inputs.vectors)
@@ -116,5 +117,6 @@ def exported(trained: Trained, lineage: Lineage) -> ExportedShgat:
         seed=lineage.seed,
         pml_version=version("pml"),
         gate=trained.gate,
+        fallbacks={str(task): name for task, name in trained.fallbacks.items()},
         metrics=trained.figures,
     )

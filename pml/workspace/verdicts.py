@@ -8,7 +8,7 @@ METRIC = "nDCG10"
 
 
 def task_verdicts(
-    gate: Mapping[str, bool], figures: Mapping[str, float]
+    gate: Mapping[str, bool], figures: Mapping[str, float], fallbacks: Mapping[str, str]
 ) -> tuple[TaskVerdict, ...]:
     """What the gate said, as an exported model keeps it."""
     return tuple(
@@ -17,6 +17,7 @@ def task_verdicts(
             metric=METRIC,
             model=figures[f"{task}.ndcg"],
             fallback=figures[f"{task}.fallback_ndcg"],
+            fallback_name=fallbacks[task],
             intents=round(figures[f"{task}.intents"]),
             p=figures[f"{task}.p"],
             switched_on=passes,

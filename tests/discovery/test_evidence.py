@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from pml.discovery.evidence import (
     MOST_PARTS,
+    MOST_READ,
     NEIGHBOURS,
     PAST_COLUMNS,
     TEXT_COLUMNS,
+    AskedEvidence,
     PastEvidence,
     TextEvidence,
     grams,
@@ -128,6 +130,25 @@ def test_at_most_the_nearest_vote() -> None:
         past.put(row, "send mail " + "again " * row, {row})
     said, _ = past.ask("send mail", 2 * NEIGHBOURS)
     assert (said[:, 0] > 0).sum() == NEIGHBOURS
+
+
+def test_what_was_asked_before_speaks_for_a_candidate_until_it_is_taken_out() -> None:
+    asked = AskedEvidence()
+    asked.put(0, ["send a mail", "write to mother"])
+    asked.put(2, ["book a flight"])
+    said = asked.ask("write a mail", 4)
+    assert said.argmax() == 0
+    assert said[2] < said[0] <= 1
+    assert said[[1, 3]].tolist() == [0, 0]
+    asked.remove(0)
+    assert not asked.ask("write mail", 4).any()
+
+
+def test_of_many_past_intents_the_latest_are_read() -> None:
+    asked = AskedEvidence()
+    asked.put(0, ["book a flight", *["send a mail"] * MOST_READ])
+    assert not asked.ask("flight", 1).any()
+    assert asked.ask("mail", 1).any()
 
 
 def test_an_intent_falls_into_its_sentences() -> None:

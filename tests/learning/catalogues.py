@@ -138,7 +138,7 @@ class Catalogue:
         return TaskExamples(
             queries=HeldQueries(queries=self.queries(task, own)),
             targets=targets_of(own, ids),
-            fallback=lambda queries: queries.evidence[..., 0],
+            fallbacks={"said": lambda queries: queries.evidence[..., 0]},
         )
 
 

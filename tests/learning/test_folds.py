@@ -135,8 +135,10 @@ def test_as_many_targets_as_queries() -> None:
         TaskExamples(
             queries=HeldQueries(queries=nothing),
             targets=targets_of([one], ["a"]),
-            fallback=lambda queries: queries.evidence[..., 0],
+            fallbacks={"said": lambda queries: queries.evidence[..., 0]},
         )
+    with pytest.raises(ValueError, match="at least one fallback"):
+        TaskExamples(queries=HeldQueries(queries=nothing), targets=targets_of([], []), fallbacks={})
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])

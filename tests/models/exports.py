@@ -37,6 +37,7 @@ def exported(
         seed=seed,
         pml_version="0.1.0",
         gate={str(task): task is RankingTask.TOOLS for task in config.tasks},
+        fallbacks={str(task): "votes" for task in config.tasks},
         metrics={"tools.ndcg@10": 0.9},
     )
 

@@ -161,6 +161,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "fields of a configuration": (forged(config={"dim": 6, "depth": 2}), "found others"),
     "other columns": (forged(toolColumns=["pagerank"]), "expected the feature columns of this PML"),
     "unknown keys": (forged(extra=1), "extra"),
+    "a fallback": (forged(fallbacks={"weather": "rain"}), "fallbacks of .*, found 'weather'"),
     "a gate": (forged(gate={"weather": True}), "the gate to judge .*, found 'weather'"),
     "a metric": (forged(metrics={"auc": None}), "auc|metrics"),
 }

@@ -9,6 +9,7 @@ def verdict(*, switched_on: bool, task: str = "tools") -> TaskVerdict:
         metric="nDCG10",
         model=0.9 if switched_on else 0.7,
         fallback=0.8,
+        fallback_name="votes",
         intents=40,
         p=0.01 if switched_on else 1.0,
         switched_on=switched_on,

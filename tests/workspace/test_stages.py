@@ -10,13 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pml.errors import ConfigError, DatasetError
+from pml.evaluation import shgat_folds
 from pml.evaluation.loading import load
 from pml.evaluation.shgat_examples import examples_of
 from pml.evaluation.shgat_views import Source
+from pml.learning.fallbacks import best_fallbacks
 from pml.learning.folds import TrainingFold, cross_fitted
 from pml.models.inputs import RankingTask
 from pml.tracking.tracked import Scalar
-from pml.workspace.folds import COLUMNS, STATS, Folds, fallback_of
+from pml.workspace.folds import COLUMNS, FALLBACKS, STATS, Folds
 from pml.workspace.importing import checked, copy_in, imported_from
 from pml.workspace.parameters import parameters_of, read_parameters
 from pml.workspace.stored import read_folds, write_folds
@@ -87,25 +89,56 @@ def test_files_of_folds_are_equal_for_equal_folds_and_refused_when_damaged(
         read_folds(tmp_path / "two")
 
 
-def test_evidence_of_the_next_tool_is_what_came_after_the_last_one(
+def test_past_runs_say_what_comes_next_and_the_pool_says_it_best(
     folds: tuple[TrainingFold, ...],
 ) -> None:
     examples = folds[0].tasks[RankingTask.NEXT_TOOL]
     queries = examples.queries.take(np.arange(len(examples.queries)))
 
-    after = queries.evidence[:, :, -1]
-
     assert queries.evidence.shape[2] == len(COLUMNS[RankingTask.NEXT_TOOL])
     assert queries.stats.shape[1] == len(STATS)
-    sums = after.sum(axis=1)
-    np.testing.assert_allclose(sums[sums > 0], 1, atol=1e-5)
-    scores = fallback_of(RankingTask.NEXT_TOOL)(queries)
-    hits = [
-        row.argmax() in right
-        for row, right in zip(scores, examples.targets.positives, strict=True)
-        if len(right)
-    ]
-    assert np.mean(hits) > 0.4  # 60 tools
+    ppm, pool = (
+        np.mean(
+            [
+                row.argmax() in right
+                for row, right in zip(of(queries), examples.targets.positives, strict=True)
+            ]
+        )
+        for of in FALLBACKS[RankingTask.NEXT_TOOL].values()
+    )
+    assert 0.5 < ppm < pool - 0.1  # 60 tools
+    assert best_fallbacks(folds)[RankingTask.NEXT_TOOL] == "pool"
+
+
+def test_stats_of_other_tasks_are_zeros(folds: tuple[TrainingFold, ...]) -> None:
+    first = len(shgat_folds.STATS)
+    for task, examples in folds[0].tasks.items():
+        stats = examples.queries.take(np.arange(len(examples.queries))).stats
+        own = slice(first, None) if task is RankingTask.NEXT_TOOL else slice(first)
+        others = slice(first) if task is RankingTask.NEXT_TOOL else slice(first, None)
+        assert stats[:, own].any()
+        assert not stats[:, others].any()
+
+
+def test_no_fold_knows_the_runs_of_the_intents_that_it_asks_about(
+    folds: tuple[TrainingFold, ...],
+) -> None:
+    nearest = STATS.index("nearest intent")
+    for fold in folds:
+        queries = fold.tasks[RankingTask.NEXT_TOOL].queries
+        stats = queries.take(np.arange(len(queries))).stats
+        assert stats[:, nearest].max() < 1 - 1e-6
+
+
+def test_what_a_capability_was_asked_for_is_said_of_it_alone(
+    folds: tuple[TrainingFold, ...],
+) -> None:
+    asked = COLUMNS[RankingTask.CAPABILITIES].index("asked")
+    for task in (RankingTask.TOOLS, RankingTask.CAPABILITIES):
+        queries = folds[0].tasks[task].queries
+        said = queries.take(np.arange(len(queries))).evidence[:, :, asked]
+        assert said.any() == (task is RankingTask.CAPABILITIES)
+        assert 0 <= said.min() <= said.max() <= 1
 
 
 def test_an_import_keeps_the_files_and_their_hash(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def learner_examples_per_s(made: World, library: Library) -> float:
     task = TaskExamples(
         queries=HeldQueries(queries=queries),
         targets=targets,
-        fallback=lambda asked: asked.evidence[:, :, 0],
+        fallbacks={"said": lambda asked: asked.evidence[:, :, 0]},
     )
     fold = TrainingFold(
         view=Known(graph=made.graph, inputs=made.inputs), tasks={RankingTask.TOOLS: task}

@@ -2,8 +2,8 @@
 
 Trained on the training sequences, each scored on a view without its intent
 (`pml.evaluation.next_training`).  ``shgat`` is the whole model, ``shgat evidence`` its evidence
-term learned by itself.  Either answers only where it beats PPM on training intents that it has
-not learned from (`pml.learning.gate`); elsewhere PPM does.
+term learned by itself.  Either answers only where it beats the best simple method on training
+intents that it has not learned from (`pml.learning.gate`); elsewhere that method does.
 """
 
 from collections.abc import Sequence
@@ -62,9 +62,7 @@ class NextShgat:
             return None
         settings = NextSettings()
         ranker = (
-            model(prepared.folds, prepared.view, settings)
-            if self.whole
-            else gated(prepared.folds, settings)
+            model(prepared.folds, prepared.view, settings) if self.whole else gated(prepared.folds)
         )
         tools = tuple(tool.id for tool in question.tools)
         return [
@@ -76,7 +74,7 @@ class NextShgat:
 
 def _asked(prepared: _Prepared, points: Sequence[Point]) -> Queries:
     places = [Place(prefix=point.prefix, intent=point.intent) for point in points]
-    return prepared.views.queries(prepared.view, prepared.evidence, places)
+    return prepared.views.queries(prepared.evidence, places)
 
 
 METHODS = (

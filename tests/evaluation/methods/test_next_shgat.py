@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from pml.discovery.next_tool import COLUMNS
 from pml.embedding.static import default_encoder
 from pml.evaluation.methods.next_shgat import METHODS, NextShgat
-from pml.evaluation.next_training import NEXT, NextSettings, NextViews, fallback_scores
+from pml.evaluation.next_folds import NEXT
+from pml.evaluation.next_training import NextSettings, NextViews
 from pml.evaluation.questions import NextQuestion, Point
 from tests.evaluation.sequences import NAMES, tools
 
@@ -69,10 +71,18 @@ def test_no_fold_knows_the_intents_that_it_is_asked_about() -> None:
         assert (nearest < 0.999).all()  # the number is in no other intent
 
 
-def test_the_fallback_is_ppm() -> None:
+def test_fallbacks_are_ppm_and_the_pool_which_knows_the_intent_too() -> None:
     views = NextViews(by_intent(), NextSettings(), default_encoder())
     fold = views.folds()[0]
     queries = fold.tasks[NEXT].queries.take(np.arange(3))
-    found = fold.tasks[NEXT].fallback(queries)
-    assert np.array_equal(found, fallback_scores(queries, NextSettings()))
-    assert (found.argmax(axis=1) > 0).all()  # nobody calls a after a
+    ppm, pool = (of(queries) for of in fold.tasks[NEXT].fallbacks.values())
+    assert np.array_equal(ppm, queries.evidence[:, :, COLUMNS.index("after three calls")])
+    assert (ppm.argmax(axis=1) > 0).all()  # nobody calls a after a
+    right = [place[0] for place in fold.tasks[NEXT].targets.positives[:3]]
+    assert pool.argmax(axis=1).tolist() == right
+
+
+def test_without_its_columns_there_is_no_pool() -> None:
+    settings = NextSettings(columns=("after one call", "after three calls"))
+    (fold, *_) = NextViews(by_intent(), settings, default_encoder()).folds()
+    assert list(fold.tasks[NEXT].fallbacks) == ["ppm"]
