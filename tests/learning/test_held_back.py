@@ -27,7 +27,7 @@ def task_examples() -> TaskExamples:
     return TaskExamples(
         queries=HeldQueries(queries=queries),
         targets=targets_of(EXAMPLES, TOOLS),
-        fallback=lambda asked: asked.evidence[:, :, 0],
+        fallbacks={"said": lambda asked: asked.evidence[:, :, 0]},
     )
 
 
