@@ -60,11 +60,11 @@ ENVIRONMENT = """\
 | `PML_DATABASE_URL` | a PostgreSQL server instead of the embedded one | |
 | `PML_LEDGER_KEY` | key of the log, base64 of 32 bytes | `ledger.key` in the data folder |
 | `PML_USER` | whose runs and capabilities these are | `local` |
-| `PML_ENCODER` | encoder that search uses beside words: folder or name of a sentence-transformers model, or `none` | the one that PML brings |
+| `PML_ENCODER` | encoder beside words: a folder, a model's name, or `none` | PML's own |
 | `PML_LIMITS` | a file that sets [limits](limits.md) | `limits.yaml` of the current folder |
 | `OTEL_EXPORTER_OTLP_ENDPOINT` | where [spans](tracing.md) go; needs the extra `otel` | |
 | `PML_DEPRECATED_TOOLS` | 1 lists the tools that others replaced, for clients that need them | |
-| `MLFLOW_TRACKING_URI` | where runs and models are kept | SQLite in `tracking/` of the current folder |
+| `MLFLOW_TRACKING_URI` | where runs and models are kept | SQLite in the folder `tracking/` |
 | `PML_LOG` | from which level on the log shows: `debug`, `info`, `warning`... | `warning` |
 """
 LIMITS = """\

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from judging import judged
-from sets import parted, shipped, strangers
+from asked_sets import parted, shipped, strangers
+from held_back_parts import judged
 
 from pml.embedding.folder import write_static
 from pml.embedding.quantising import quantised

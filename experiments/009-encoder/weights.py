@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from sets import held
+from asked_sets import held
 
 from pml.discovery.fusion import fuse
 from pml.discovery.index import Index, Kind

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
-from sets import Asked
+from asked_sets import Asked
 
 from pml.discovery.ports import Encoder
 from pml.evaluation.fusing import fused

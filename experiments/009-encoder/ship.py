@@ -1,14 +1,15 @@
 """Trains the encoder that PML ships.
 
-Run:  .venv/bin/python experiments/009-encoder/train.py --data FOLDER --out pml/embedding/default
-FOLDER holds the sets that `sets.py` names.  Some minutes on one core; the same weights each time.
+Run:  .venv/bin/python experiments/009-encoder/ship.py --data FOLDER --out pml/embedding/default
+FOLDER holds the sets that `asked_sets.py` names.  Some minutes on one core; the same weights each
+time.
 """
 
 import argparse
 from pathlib import Path
 
 import torch
-from sets import shipped
+from asked_sets import shipped
 
 from pml.embedding.folder import write_static
 from pml.embedding.quantising import quantised
