@@ -43,7 +43,7 @@ MOST_READ = 50
 NEIGHBOURS = 20
 ALIKE = 50
 """How many vote where n-grams are compared; short titles say little, so more are asked."""
-_LEAST_VOTES = 0.05
+LEAST_VOTES = 0.05
 """Added to all votes together, so that those of strangers are no certainty."""
 _GRAMS = (3, 4, 5)
 _WORDS_KEPT = 65_536
@@ -172,14 +172,14 @@ class PastEvidence:
         """`PAST_COLUMNS` of the first ``size`` candidates, and `PAST_STATS`."""
         found = np.zeros((size, len(PAST_COLUMNS)), np.float32)
         cosines = self._similar.cosines(with_pairs(self._tokenizer(intent)))
-        near = _nearest(cosines, NEIGHBOURS)
+        near = nearest(cosines, NEIGHBOURS)
         self._vote(found[:, 0], near, cosines[near])
         for row, cosine in zip(near.tolist(), cosines[near].tolist(), strict=True):
             served = self._served[row]
             served = served[served < size]
             found[served, 1] = np.maximum(found[served, 1], cosine)
         alike = self._alike.cosines(grams(intent))
-        near_alike = _nearest(alike, ALIKE)
+        near_alike = nearest(alike, ALIKE)
         self._vote(found[:, 2], near_alike, alike[near_alike])
         self._count(found[:, 3])
         best = float(cosines[near].max(initial=0.0))
@@ -194,7 +194,7 @@ class PastEvidence:
     ) -> None:
         """Each for what served it, with its squared cosine, as a share of all votes."""
         weights = cosines**2
-        weights /= weights.sum() + _LEAST_VOTES
+        weights /= weights.sum() + LEAST_VOTES
         for row, weight in zip(near.tolist(), weights.tolist(), strict=True):
             served = self._served[row]
             column[served[served < len(column)]] += weight
@@ -224,7 +224,7 @@ def _grams_of(word: str) -> tuple[str, ...]:
     )
 
 
-def _nearest(cosines: Float64[np.ndarray, " rows"], count: int) -> Int64[np.ndarray, " near"]:
+def nearest(cosines: Float64[np.ndarray, " rows"], count: int) -> Int64[np.ndarray, " near"]:
     """Rows of the highest cosines above 0, and of those that tie with the last."""
     named = np.flatnonzero(cosines > 0)
     if len(named) > count:

@@ -5,11 +5,12 @@ fold from the examples that it may know.  Of a tool, evidence is `pml.discovery.
 capability, what texts say is the mean over its tools, and past intents speak for it itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float32
+from scipy.sparse import coo_array, csr_array
 
 from pml.discovery.evidence import (
     ASKED_COLUMN,
@@ -17,11 +18,9 @@ from pml.discovery.evidence import (
     PAST_COLUMNS,
     PAST_STATS,
     TEXT_COLUMNS,
-    AskedEvidence,
-    PastEvidence,
-    TextEvidence,
     parts_of,
 )
+from pml.discovery.evidence_batch import AskedBatch, PastBatch, PastIntent, PastTerms, TextBatch
 from pml.evaluation.retrieval import relative
 from pml.evaluation.shgat_views import Source
 from pml.learning.examples import Example
@@ -43,37 +42,28 @@ STATS = (*PAST_STATS, "parts", "best_words")
 """Past intents', then how many parts the intent has (1 - 1/parts), and the best ``words``."""
 MOST_ALIKE = 3_000
 """Past intents, the latest, that are compared by n-grams."""
+_BLOCK = 256
+"""Intents that are asked together: bounds the memory."""
 RANKED = (RankingTask.TOOLS, RankingTask.CAPABILITIES)
-
-
-class EvidenceOfTexts:
-    """What texts of a source's tools say of intents; each intent is asked once."""
-
-    def __init__(self, source: Source) -> None:
-        self._evidence = TextEvidence()
-        self._size = len(source.tools)
-        for row, text in enumerate(source.texts):
-            self._evidence.put(row, text)
-        self._said: dict[str, Float32[np.ndarray, "tools columns"]] = {}
-
-    def __call__(self, intent: str) -> Float32[np.ndarray, "tools columns"]:
-        """`TEXT_COLUMNS`."""
-        if intent not in self._said:
-            self._said[intent] = self._evidence.ask(intent, self._size)
-        return self._said[intent]
 
 
 class ViewEvidence:
     """Asks texts and the past intents that a view knows."""
 
     def __init__(
-        self, source: Source, texts: EvidenceOfTexts, view: View, known: Sequence[Example]
+        self,
+        source: Source,
+        texts: TextBatch,
+        terms: PastTerms,
+        view: View,
+        known: Sequence[Example],
     ) -> None:
         self._source = source
         self._texts = texts
         self._view = view
-        self._past = past_evidence(view.graph, source.names, known)
-        self._asked = asked_evidence(view.graph, known)
+        past = past_intents(view.graph, source.names, known)
+        self._past = PastBatch(past, view.graph.nodes, terms)
+        self._asked = AskedBatch(asked_of(view.graph, known), terms)
 
     def queries(self, task: RankingTask, intents: Sequence[str]) -> Queries:
         """Vectors, evidence and stats of intents."""
@@ -83,38 +73,46 @@ class ViewEvidence:
         vectors = self._source.encoded(intents)
         evidence = np.zeros((len(intents), chosen.stop - chosen.start, len(COLUMNS)), np.float32)
         stats = np.zeros((len(intents), len(STATS)), np.float32)
-        for row, intent in enumerate(intents):
-            said = self._texts(intent)
-            past, past_stats = self._past.ask(intent, nodes)
-            told = said if task is RankingTask.TOOLS else self._means @ said
-            evidence[row, :, : said.shape[1]] = told
-            evidence[row, :, said.shape[1] : asked] = past[chosen]
+        for start in range(0, len(intents), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            said = self._texts.ask(intents[block])
+            past, stats[block, : len(PAST_STATS)] = self._past.ask(intents[block], chosen)
+            told = said if task is RankingTask.TOOLS else self._mean(said)
+            evidence[block, :, : len(TEXT_COLUMNS)] = told
+            evidence[block, :, len(TEXT_COLUMNS) : asked] = past
             if task is RankingTask.CAPABILITIES:
-                evidence[row, :, asked] = self._asked.ask(intent, len(told))
-            stats[row] = [
-                *past_stats,
-                1 - 1 / max(len(list(parts_of(intent))), 1),
-                said[:, 0].max(initial=0),
-            ]
+                evidence[block, :, asked] = self._asked.ask(intents[block])
+            stats[block, -1] = said[:, :, 0].max(axis=1, initial=0)
+        stats[:, -2] = [1 - 1 / max(len(list(parts_of(intent))), 1) for intent in intents]
         own = self._view.inputs.vectors[chosen]
         evidence[:, :, -1] = np.maximum(vectors @ own.T, 0)
         return Queries(vectors=vectors, evidence=evidence, stats=stats)
 
+    def _mean(
+        self, said: Float32[np.ndarray, "intents tools columns"]
+    ) -> Float32[np.ndarray, "intents capabilities columns"]:
+        """Over each capability's tools."""
+        intents, tools, columns = said.shape
+        by_tool = said.transpose(1, 0, 2).reshape(tools, intents * columns)
+        means = (self._means @ by_tool).reshape(-1, intents, columns)
+        return np.ascontiguousarray(means.transpose(1, 0, 2))
+
     @cached_property
-    def _means(self) -> Float32[np.ndarray, "capabilities tools"]:
-        """Takes the mean over each capability's tools."""
+    def _means(self) -> csr_array:
+        """Capabilities by tools: takes the mean over each capability's tools."""
         graph = self._view.graph
         tools = len(graph.tools)
         own = graph.members < tools
-        found = np.zeros((graph.nodes - tools, tools), np.float32)
-        found[graph.containers[own] - tools, graph.members[own]] = 1
-        found /= np.maximum(found.sum(axis=1, keepdims=True), 1)
-        return found
+        rows, columns = graph.containers[own] - tools, graph.members[own]
+        shares = 1 / np.bincount(rows, minlength=graph.nodes - tools)[rows]
+        return coo_array(
+            (shares.astype(np.float32), (rows, columns)), shape=(graph.nodes - tools, tools)
+        ).tocsr()
 
 
-def past_evidence(
+def past_intents(
     graph: Hypergraph, names: Sequence[str], known: Sequence[Example]
-) -> PastEvidence:
+) -> list[PastIntent]:
     """Of what served the known intents: tools and capabilities, by their numbers in the graph.
 
     Args:
@@ -134,26 +132,31 @@ def past_evidence(
             own = number[example.task]
             into = served.setdefault((example.source, example.intent), set())
             into.update(own[key] for key in example.positives if key in own)
-    past = PastEvidence()
     first = len(served) - MOST_ALIKE
-    for row, ((_, intent), nodes) in enumerate(served.items()):
-        told = " ".join(names[node] for node in sorted(nodes) if node < len(names))
-        past.put(row, intent, nodes, told=told if row >= first else None)
-    return past
+    return [
+        PastIntent(
+            intent=intent,
+            served=tuple(sorted(nodes)),
+            told=_told(nodes, names) if row >= first else None,
+        )
+        for row, ((_, intent), nodes) in enumerate(served.items())
+    ]
 
 
-def asked_evidence(graph: Hypergraph, known: Sequence[Example]) -> AskedEvidence:
-    """Of what each capability was asked for, by its place among the capabilities."""
+def _told(nodes: Collection[int], names: Sequence[str]) -> str:
+    """Names of the tools among nodes."""
+    return " ".join(names[node] for node in sorted(nodes) if node < len(names))
+
+
+def asked_of(graph: Hypergraph, known: Sequence[Example]) -> list[list[str]]:
+    """What each capability was asked for, in the order of the capabilities."""
     intents: dict[str, list[str]] = {key: [] for key in graph.capabilities}
     for example in known:
         if example.task is RankingTask.CAPABILITIES:
             for key in example.positives:
                 if key in intents:
                     intents[key].append(example.intent)
-    found = AskedEvidence()
-    for row, asked in enumerate(intents.values()):
-        found.put(row, asked)
-    return found
+    return list(intents.values())
 
 
 class Folds:
@@ -161,11 +164,11 @@ class Folds:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._texts = EvidenceOfTexts(source)
+        self._texts, self._terms = TextBatch(source.texts), PastTerms()
 
     def evidence(self, view: View, known: Sequence[Example]) -> ViewEvidence:
         """On a view of the known examples."""
-        return ViewEvidence(self._source, self._texts, view, known)
+        return ViewEvidence(self._source, self._texts, self._terms, view, known)
 
     def __call__(self, known: Sequence[Example], asked: Sequence[Example]) -> TrainingFold:
         """Examples ``asked`` on a view of which only ``known`` ones are part."""

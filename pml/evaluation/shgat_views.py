@@ -114,6 +114,7 @@ class Source:
 
     def _runs(self, sources: set[str]) -> Iterator[RunSeen]:
         """Runs of the known examples: recorded ones, else workflows as runs that went well."""
+        tools = set(self.tools)
         traced = [trace for trace in self.traces if trace.id in sources]
         yield from filter(None, map(run_seen, traced))
         told = {trace.id for trace in self.traces}
@@ -127,7 +128,7 @@ class Source:
                 yield RunSeen(at_ms=0, calls=tuple(seen))
         for workflow in learned_from(self.dataset):
             if workflow.id in sources and workflow.id not in told:
-                nodes = tuple(node for node in workflow.nodes if node in set(self.tools))
+                nodes = tuple(node for node in workflow.nodes if node in tools)
                 calls_seen = tuple(CallSeen(tool=node, success=True) for node in nodes)
                 yield RunSeen(
                     at_ms=0, calls=calls_seen, capability=capability_of(nodes).id, success=True

@@ -25,6 +25,8 @@ BY_CASE = ("intents", "sizes", "known", "points", "nodes", "pairs", "calls", "be
 """What a question holds by case, if it has it."""
 TAUGHT = 12
 """Learning more takes time, and is not what is asked here."""
+PAST = 2
+"""Past intents by candidate, for the same reason; still enough for SHGAT to be trained."""
 ELSEWHERE = {"random"}
 """Draws scores for all cases from one generator; knows nothing, so that it can tell nothing."""
 METHODS = [one for one in find().methods if one.name not in ELSEWHERE]
@@ -53,9 +55,18 @@ def count(question: AnyQuestion) -> int:
     return len(next(getattr(question, name) for name in BY_CASE if hasattr(question, name)))
 
 
-def _past(question: AnyQuestion) -> dict[str, Any]:
-    """What goes with the training part one by one."""
-    return {"past_intents": question.past_intents[:TAUGHT]} if hasattr(question, "points") else {}
+def taught(question: AnyQuestion) -> AnyQuestion:
+    """The question with less to learn from."""
+    parts: dict[str, Any] = {}
+    if hasattr(question, "train"):
+        parts["train"] = question.train[:TAUGHT]
+        if hasattr(question, "points"):  # what goes with the training part one by one
+            parts["past_intents"] = question.past_intents[:TAUGHT]
+    if hasattr(question, "candidates"):
+        parts["candidates"] = tuple(
+            replace(one, past_intents=one.past_intents[:PAST]) for one in question.candidates
+        )
+    return replace(question, **parts)
 
 
 def same(one: object, other: object) -> bool:
@@ -67,9 +78,7 @@ def same(one: object, other: object) -> bool:
 
 def told_apart(method: AnyMethod, problem: AnyProblem) -> Iterable[int]:
     """Cases that the method answers otherwise if it sees them alone."""
-    question = problem.question
-    if hasattr(question, "train"):
-        question = replace(question, train=question.train[:TAUGHT], **_past(question))
+    question = taught(problem.question)
     first = int(np.random.default_rng(0).integers(count(question) - TOGETHER))
     together = only(question, range(first, first + TOGETHER))
     among = method.answers(together)
