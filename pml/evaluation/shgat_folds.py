@@ -216,6 +216,10 @@ FALLBACKS: Mapping[RankingTask, Mapping[str, Fallback]] = {
         "words and votes": fallback,
         "votes": _pooled(votes=1),
         "all votes and words": _pooled(votes=1, alike=1, words=0.5),
+        "words": _pooled(words=1),
+        "tfidf": _pooled(cosine=1),
+        "texts": _pooled(cosine=1, grams=1, meaning=1),
+        "texts and votes": _pooled(cosine=1, grams=1, meaning=1, votes=1, alike=1),
     },
     RankingTask.CAPABILITIES: {
         "words and votes": fallback,
@@ -225,4 +229,5 @@ FALLBACKS: Mapping[RankingTask, Mapping[str, Fallback]] = {
     },
 }
 """Simple methods, by name: ``votes`` are those of the nearest past intents by words, ``all votes``
-those by n-grams too; ``past intents`` is BM25 on them."""
+those by n-grams too; ``texts`` are what tools say of themselves, ``past intents`` is BM25 on those
+of a capability."""
