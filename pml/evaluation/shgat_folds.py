@@ -214,7 +214,6 @@ def _pooled(**weights: float) -> Fallback:
 FALLBACKS: Mapping[RankingTask, Mapping[str, Fallback]] = {
     RankingTask.TOOLS: {
         "words and votes": fallback,
-        "votes": _pooled(votes=1),
         "all votes and words": _pooled(votes=1, alike=1, words=0.5),
         "words": _pooled(words=1),
         "tfidf": _pooled(cosine=1),
