@@ -110,6 +110,18 @@ def test_past_runs_say_what_comes_next_and_the_pool_says_it_best(
     assert best_fallbacks(folds)[RankingTask.NEXT_TOOL] == "pool"
 
 
+def test_simple_methods_score_every_candidate_and_past_intents_beat_texts_here(
+    folds: tuple[TrainingFold, ...],
+) -> None:
+    for task, examples in folds[0].tasks.items():
+        queries = examples.queries.take(np.arange(2))
+        for of in FALLBACKS[task].values():
+            scores = of(queries)
+            assert scores.shape == queries.evidence.shape[:2]
+            assert np.isfinite(scores).all()
+    assert best_fallbacks(folds)[RankingTask.TOOLS] == "all votes and words"
+
+
 def test_stats_of_other_tasks_are_zeros(folds: tuple[TrainingFold, ...]) -> None:
     first = len(shgat_folds.STATS)
     for task, examples in folds[0].tasks.items():
