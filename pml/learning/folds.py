@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Bool, Float32, Int64
 
 from pml.domain.capability import normalised_intent
 from pml.learning.examples import Example
@@ -70,7 +70,8 @@ class Targets:
     """What is known of the answers to some queries; one entry per query in each field.
 
     Candidates are numbered as in `Queries.evidence`.  A query all of whose answers are unknown to
-    the view has neither positives nor failed choices, and teaches nothing there.
+    the view has neither positives nor failed choices: no candidate is to be learned from, but all
+    chances given to them are wrong, which calibration has to know.
 
     Raises:
         ValueError: a weight is negative or not finite.
@@ -80,6 +81,8 @@ class Targets:
     """Candidates that served."""
     failed: tuple[Int64[np.ndarray, " _"], ...]
     """Candidates that were chosen and failed."""
+    served: Bool[np.ndarray, " queries"]
+    """Whether anything served, a candidate or not."""
     weights: Float32[np.ndarray, " queries"]
     sources: tuple[str, ...]
     """Ids of traces."""
@@ -188,6 +191,7 @@ def targets_of(examples: Sequence[Example], candidates: Sequence[str]) -> Target
     return Targets(
         positives=tuple(_numbers(example.positives, number) for example in examples),
         failed=tuple(_numbers(example.failed, number) for example in examples),
+        served=np.array([len(example.positives) > 0 for example in examples], dtype=bool),
         weights=np.array([example.weight for example in examples], dtype=np.float32),
         sources=tuple(example.source for example in examples),
         groups=groups_of(examples),

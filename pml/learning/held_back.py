@@ -77,13 +77,13 @@ def report(examples: TaskExamples, scores: Scores, calibration: Calibration) -> 
     """How true the chances are."""
     values, positive, weights = _cases(examples, scores)
     chances = calibration.chances(values)
-    known = [row for row, served in enumerate(examples.targets.positives) if len(served)]
+    known = np.flatnonzero(examples.targets.served)
     best = scores[known].argmax(axis=1) if scores.shape[1] else np.zeros(0, dtype=np.int64)
     hit = [
         place in examples.targets.positives[row].tolist()
-        for row, place in zip(known, best.tolist(), strict=False)
+        for row, place in zip(known.tolist(), best.tolist(), strict=False)
     ]
-    top = calibration.chances(scores[known, best].astype(np.float64))
+    top = calibration.chances(scores[known[: len(best)], best].astype(np.float64))
     return CalibrationReport(
         log_loss=log_loss(chances, positive, weights),
         brier=brier(chances, positive, weights),
@@ -125,12 +125,16 @@ def _cases(
 ) -> tuple[
     Float64[np.ndarray, " cases"], Bool[np.ndarray, " cases"], Float64[np.ndarray, " cases"]
 ]:
-    """Score, truth and weight of candidates: all of a query with a positive, else the failed."""
+    """Score, truth and weight of candidates: all of a query that something served, else the failed.
+
+    Where what served is no candidate, none of them serves: left out, such queries would make
+    chances too high wherever much of what is asked is new.
+    """
     targets = examples.targets
     positive, counted = np.zeros(scores.shape, dtype=bool), np.zeros(scores.shape, dtype=bool)
     for row, (served, failed) in enumerate(zip(targets.positives, targets.failed, strict=True)):
         positive[row, served] = True
         counted[row, failed] = True
-        counted[row] |= len(served) > 0
+        counted[row] |= targets.served[row]
     weights = np.broadcast_to(targets.weights[:, None], scores.shape)[counted]
     return scores[counted].astype(np.float64), positive[counted], weights.astype(np.float64)

@@ -85,6 +85,7 @@ def _of_task(examples: TaskExamples) -> dict[str, Any]:
         **_ragged("prefixes", queries.prefixes),
         **_ragged("positives", targets.positives),
         **_ragged("failed", targets.failed),
+        "served": targets.served,
         "weights": targets.weights,
         "sources": json.dumps(targets.sources),
         "groups": targets.groups,
@@ -111,6 +112,7 @@ def _task(arrays: Mapping[str, np.ndarray], task: RankingTask) -> TaskExamples:
     targets = Targets(
         positives=_lists(own, "positives"),
         failed=_lists(own, "failed"),
+        served=own["served"],
         weights=own["weights"],
         sources=tuple(json.loads(str(own["sources"]))),
         groups=own["groups"],

@@ -31,15 +31,18 @@ def task_examples() -> TaskExamples:
     )
 
 
-def test_all_candidates_count_where_something_served_and_else_what_failed() -> None:
+def test_all_candidates_count_where_something_served_even_none_of_them_and_else_what_failed() -> (
+    None
+):
     expected = fitted(
-        np.array([2.0, 0.5, -1.0, 1.5]),
-        np.array([True, False, False, False]),
-        np.array([1.0, 1.0, 1.0, 0.5]),
+        np.array([2.0, 0.5, -1.0, 1.5, 4.0, 4.0, 4.0]),
+        np.array([True, False, False, False, False, False, False]),
+        np.array([1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0]),
     )
     assert calibrated(task_examples(), SCORES) == expected
 
 
 def test_reported_is_the_chance_of_the_best_candidate_where_something_served() -> None:
     told = report(task_examples(), SCORES, Calibration())
-    assert told.top_error == pytest.approx(1 - 1 / (1 + np.exp(-2.0)))
+    of_hit, of_miss = 1 / (1 + np.exp(-np.array([2.0, 4.0])))
+    assert told.top_error == pytest.approx((1 - of_hit + of_miss) / 2)

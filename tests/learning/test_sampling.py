@@ -24,6 +24,7 @@ def queries(candidates: int, *, asked: int = 2, seed: int = 0) -> Queries:
 TARGETS = Targets(
     positives=(np.array([3]), NONE),
     failed=(NONE, np.array([5])),
+    served=np.array([True, False]),
     weights=np.ones(2, np.float32),
     sources=("a", "b"),
     groups=np.arange(2),

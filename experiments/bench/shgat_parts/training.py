@@ -75,6 +75,7 @@ def learner_examples_per_s(made: World, library: Library) -> float:
     targets = Targets(
         positives=tuple(answers[:, None]),
         failed=(np.zeros(0, np.int64),) * len(answers),
+        served=np.ones(len(answers), dtype=bool),
         weights=np.ones(len(answers), np.float32),
         sources=tuple(f"trace{at}" for at in range(len(answers))),
         groups=np.arange(len(answers)),
