@@ -55,7 +55,10 @@ def render_package(found: "PackageFacts") -> str:
 
 def _epochs(found: "Learned") -> str:
     if not found.epochs:
-        return "too few requests to train and to judge: at least three folds have to hold some"
+        return (
+            "nothing was trained: too few requests. Some teach, others say when to stop, others "
+            "judge:\ngive it some hundred with different intents (`pml export-traces` of more runs)"
+        )
     return f"{found.epochs} epochs, number {found.best_epoch} was best"
 
 

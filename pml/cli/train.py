@@ -3,6 +3,7 @@
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -91,32 +92,42 @@ def _trained(
     from pml.workspace.training import told
 
     imported = checked(folder)
-    encoder = encoder_beside(out)
-    _make_way(out, encoder)
+    _check_out(out)
     if track:
         from pml.workspace.telling import tell_training, tracking
 
         opened = tracking(TRACKING)
-    ready = prepared(imported, parameters, encoder)
-    with opened.run(run_facts(ready.data, parameters)) if track else nullcontext() as run:
-        trained = trained_to(
-            out, ready, parameters, lambda epoch: None if quiet else note(told(epoch))
-        )
-        if run is not None:
-            tell_training(run, trained)
+    with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as temporary:
+        made = Path(temporary, out.name)
+        ready = prepared(imported, parameters, encoder_beside(made))
+        with opened.run(run_facts(ready.data, parameters)) if track else nullcontext() as run:
+            trained = trained_to(
+                made, ready, parameters, lambda epoch: None if quiet else note(told(epoch))
+            )
+            if run is not None:
+                tell_training(run, trained)
+        _put(made, out)
     return learned(imported, ready, trained, out, run=None if run is None else run.id)
 
 
-def _make_way(out: Path, encoder: Path) -> None:
-    """Try whether the model can be written before it is trained; a former encoder goes."""
+def _check_out(out: Path) -> None:
+    """Try whether the model can be written before it is trained."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         is_new = not out.exists()
         out.open("ab").close()
         if is_new:
             out.unlink()
-        if encoder.exists():
-            shutil.rmtree(encoder)
     except OSError as exc:
         message = f"--out expected a file to write the model to ({exc.strerror or exc})"
         raise ConfigError(str(out), message) from exc
+
+
+def _put(made: Path, out: Path) -> None:
+    """Model and encoder together, where both are whole: Ctrl-C leaves those that were there."""
+    from pml.workspace.layout import encoder_beside
+
+    if encoder_beside(out).exists():
+        shutil.rmtree(encoder_beside(out))
+    encoder_beside(made).rename(encoder_beside(out))
+    made.replace(out)

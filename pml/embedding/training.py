@@ -73,6 +73,13 @@ class EncoderConfig:
         if not (0 <= self.dropout < 1 and 0 <= self.random_share <= 1 and self.temperature > 0):
             message = "dropout has to be in [0, 1), random_share in [0, 1], temperature above 0"
             raise ValueError(message)
+        for name in ("vocabulary", "least_count", "epochs", "batch", "nearest", "pool", "requests"):
+            if getattr(self, name) < 1:
+                message = f"{name}: expected 1 or more, got {getattr(self, name)}"
+                raise ValueError(message)
+        if not self.learning_rate > 0 or min(self.hard_negatives, self.mixtures) < 0:
+            message = "learning_rate has to be above 0, hard_negatives and mixtures 0 or more"
+            raise ValueError(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

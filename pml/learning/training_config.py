@@ -1,10 +1,14 @@
 """How SHGAT is trained, and what is told meanwhile; without torch, so that all may read it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 
 from pml.models.inputs import RankingTask
+
+_LEAST_ONE = ("epochs", "patience", "batch", "sampled_candidates")
+_NOT_NEGATIVE = ("seed", "weight_decay", "failures", "binary", "hard_candidates")
 
 
 class Draws(StrEnum):
@@ -65,19 +69,19 @@ class TrainingConfig:
     """Train again on all folds, for as many epochs as were best, after calibration and gate."""
 
     def __post_init__(self) -> None:
-        least_one = ("epochs", "patience", "batch", "sampled_candidates")
-        not_negative = ("weight_decay", "failures", "binary", "hard_candidates")
-        ranges = {
-            **{name: getattr(self, name) >= 1 for name in least_one},
-            **{name: getattr(self, name) >= 0 for name in not_negative},
-            **{name: getattr(self, name) > 0 for name in ("learning_rate", "scalar_rate", "clip")},
-            **{name: 0 <= getattr(self, name) < 1 for name in ("warm_up", "id_dropout")},
-            "task_weights": all(weight >= 0 for _, weight in self.task_weights),
+        ranges: Mapping[str, tuple[tuple[str, ...], Callable[[float], bool]]] = {
+            "1 or more": (_LEAST_ONE, lambda x: x >= 1),
+            "0 or more": (_NOT_NEGATIVE, lambda x: x >= 0),
+            "a number above 0": (("learning_rate", "scalar_rate", "clip"), lambda x: 0 < x < inf),
+            "0 or more, and less than 1": (("warm_up", "id_dropout"), lambda x: 0 <= x < 1),
         }
-        wrong = [name for name, fine in ranges.items() if not fine]
-        if wrong:
-            told = ", ".join(f"{name}={getattr(self, name)}" for name in wrong)
-            msg = f"out of range: {told}"
+        for expected, (names, holds) in ranges.items():
+            for name in names:
+                if not holds(getattr(self, name)):
+                    msg = f"out of range: {name}={getattr(self, name)}, expected {expected}"
+                    raise ValueError(msg)
+        if not all(weight >= 0 for _, weight in self.task_weights):
+            msg = f"out of range: task_weights={self.task_weights}, expected 0 or more"
             raise ValueError(msg)
 
     def weight_of(self, task: RankingTask) -> float:

@@ -21,7 +21,7 @@ from pml.evaluation.corpus import corpus_of
 from pml.evaluation.dataset import TRAIN, Dataset
 from pml.evaluation.text import encoded_text
 from pml.workspace.encoder_folder import LATENT, STATIC, read_encoder
-from pml.workspace.parameters import Parameters
+from pml.workspace.parameters import Parameters, least
 
 
 class EncoderSource(StrEnum):
@@ -40,6 +40,9 @@ class EncoderParameters:
     """Dimensions of the latent words at most; 0 leaves them out."""
     seed: int = 0
     """Of a training, and of the latent words."""
+
+    def __post_init__(self) -> None:
+        least(self, latent=0, seed=0)
 
 
 def write_encoder(

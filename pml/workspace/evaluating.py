@@ -12,6 +12,7 @@ from pml.evaluation.measuring import Round
 from pml.evaluation.registry import AnyMethod, find
 from pml.evaluation.resampling import N_DRAWS
 from pml.evaluation.run import LIBRARIES, facts
+from pml.workspace.parameters import least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,9 @@ class EvaluateParameters:
     """Names of the simple methods to compare with; None is all of them."""
     seed: int = 0
     """Of the draws for intervals and tests."""
+
+    def __post_init__(self) -> None:
+        least(self, seed=0)
 
 
 def evaluated(

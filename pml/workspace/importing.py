@@ -5,16 +5,21 @@ Files are copied as they are, so that the hash of the data set is that of what w
 
 import hashlib
 import shutil
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+from pml.domain.capability import normalised_intent
 from pml.domain.record import Record
 from pml.domain.trace import ExecutionTrace
 from pml.errors import DatasetError
+from pml.evaluation.dataset import TRAIN, Dataset
 from pml.evaluation.loading import Loaded, load
 from pml.evaluation.schema import CALLS, DEPENDENCIES, EPISODES, TOOLS, WORKFLOWS
 from pml.evaluation.trace_reader import read_tools, read_traces
 from pml.evaluation.trace_schema import TRACES_FILE
+from pml.evaluation.trace_sets import TEST
 from pml.tracking.tracked import DataFacts, data_hash
 
 _TABLES = (TOOLS, WORKFLOWS, CALLS, EPISODES, DEPENDENCIES)
@@ -26,6 +31,7 @@ class Imported:
 
     loaded: Loaded
     traces: tuple[ExecutionTrace, ...]
+    """Those that may be learned from."""
     facts: DataFacts
 
 
@@ -54,7 +60,7 @@ def checked(folder: Path) -> Imported:
     traces: tuple[ExecutionTrace, ...] = ()
     if (folder / TRACES_FILE).exists():
         batches = read_traces(folder, read_tools(folder))
-        traces = tuple(trace for batch in batches for trace in batch)
+        traces = tuple(_learned_from(loaded.dataset, chain.from_iterable(batches)))
         content = (folder / TRACES_FILE).read_bytes()
         hashes[TRACES_FILE] = hashlib.sha256(content).hexdigest()
     if not loaded.dataset.workflows and not traces:
@@ -65,6 +71,19 @@ def checked(folder: Path) -> Imported:
         raise DatasetError(str(folder / WORKFLOWS.file), message)
     facts = DataFacts(name=loaded.dataset.name, path=str(folder), hash=data_hash(hashes))
     return Imported(loaded=loaded, traces=traces, facts=facts)
+
+
+def _learned_from(dataset: Dataset, traces: Iterable[ExecutionTrace]) -> Iterator[ExecutionTrace]:
+    """Traces of training workflows, which have their ids, and others with no intent asked about.
+
+    What failed, and so is no workflow, would tell on a request that is asked about.
+    """
+    splits = {each.id: each.split for each in dataset.workflows}
+    asked = {normalised_intent(each.intent) for each in dataset.workflows if each.split != TRAIN}
+    for trace in traces:
+        told = normalised_intent(trace.intent_text) in asked
+        if splits.get(trace.id, TEST if told else TRAIN) == TRAIN:
+            yield trace
 
 
 def copy_in(imported: Imported, into: Path) -> ImportFacts:

@@ -47,7 +47,8 @@ def read_package(path: Path) -> Package:
         package = unpacked(content)
         model = from_bytes(package.model)
     except SavedStateError as exc:
-        raise ConfigError(str(path), str(exc)) from exc
+        message = f"{exc}; expected a package: `pml package MODEL --out FILE` makes one of a model"
+        raise ConfigError(str(path), message) from exc
     _check(package.manifest, model, str(path))
     return package
 
@@ -68,7 +69,10 @@ def packaged(model: Path, encoder: Path | None, out: Path) -> None:
     folder = encoder or encoder_beside(model)
     found = read_encoder(folder).name
     if found != read.encoder:
-        message = f"the model needs the encoder {read.encoder}, and this is {found}"
+        message = (
+            f"the model needs the encoder {read.encoder}, and this is {found}: name the folder "
+            "that `pml train` wrote beside the model with --encoder, or train again"
+        )
         raise ConfigError(str(folder), message)
     made = package_of(content, read, encoder_files(folder), {})
     try:

@@ -13,7 +13,7 @@ from pml.models.config import ShgatConfig
 from pml.models.exported import ExportedShgat
 from pml.models.start import Start
 from pml.workspace.folds import COLUMNS, STATS
-from pml.workspace.parameters import Parameters
+from pml.workspace.parameters import Parameters, least
 
 _FIRST_SCALE = 1.0
 
@@ -27,6 +27,9 @@ class FeatureParameters:
     seed: int = 0
     """Of who is in which part."""
 
+    def __post_init__(self) -> None:
+        least(self, folds=3, seed=0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelParameters:
@@ -38,6 +41,9 @@ class ModelParameters:
     message_passing: bool = False
     """It did not help on any held-back part (experiments/011-shgat)."""
     id_embeddings: bool = True
+
+    def __post_init__(self) -> None:
+        least(self, heads=1, head_dim=1, feature_dim=0)
 
     def config(self, dim: int) -> ShgatConfig:
         """With the evidence that our retrievers give."""
@@ -86,6 +92,7 @@ def check_sections(parameters: Parameters) -> None:
     Raises:
         ConfigError: one is unknown or out of range.
     """
+    parameters.section("features", FeatureParameters)
     parameters.section("model", ModelParameters)
     parameters.section("train", TrainingConfig)
 

@@ -16,7 +16,7 @@ from pml.learning.training_config import Epoch, TrainingConfig
 from pml.models.inputs import RankingTask
 from pml.tracking.study import Choice, Pruner, Range, Space, Study, Trial, open_study
 from pml.tracking.tracked import DataFacts, RunFacts, Scalar
-from pml.workspace.parameters import Parameters
+from pml.workspace.parameters import Parameters, least
 from pml.workspace.stored import read_folds
 from pml.workspace.training import trained_on
 
@@ -37,6 +37,9 @@ class TuneParameters:
     seed: int = 0
     space: Mapping[str, Any] | None = None
     """By ``section.key``: low, high and log, or choices."""
+
+    def __post_init__(self) -> None:
+        least(self, trials=1, seed=0)
 
 
 _USUAL: Space = {

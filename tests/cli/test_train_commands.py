@@ -11,20 +11,23 @@ from typer.testing import CliRunner
 
 from pml.cli.exits import ExitCode, for_error
 from pml.cli.main import app
+from pml.embedding.static import default_encoder
 from pml.errors import PmlError
 from pml.tracking.mlflow_registry import Registry
 from pml.tracking.mlflow_runs import open_tracking
+from pml.workspace.encoder_folder import read_encoder
 from tests.cli.conftest import RunPml
 from tests.evaluation.folders import write
 from tests.tracking.packages import a_file
+from tests.workspace.exports import export
 
 ERRANDS = Path(__file__).parents[2] / "data" / "errands"
-SMALL = """
-encoder: {latent: 32}
+TRAINING = """
 features: {folds: 3}
 model: {heads: 2, head_dim: 8, feature_dim: 2}
 train: {epochs: 1, batch: 128}
 """
+SMALL = "encoder: {latent: 32}" + TRAINING
 
 
 @pytest.fixture
@@ -127,6 +130,59 @@ def test_too_few_requests_work_and_fall_back(here: Path, requests: int) -> None:
     assert (told["requests"], told["examples"]["capabilities"]) == (requests, requests)
     assert not any(each["switchedOn"] for each in told["verdicts"])
     assert "switched on" in done("package", "shgat.safetensors", "--out", "m.pml")
+
+
+def test_traces_of_an_export_are_learned_from(here: Path) -> None:
+    export(here / "traces", 60)
+
+    told = json.loads(done("train", "traces", "--json", "--quiet", "--params", "small.yaml"))
+
+    assert (told["requests"], told["traces"], told["capabilities"]) == (48, 48, 2)
+    assert told["epochs"] == 1
+    assert {"tools", "capabilities"} <= {each["task"] for each in told["verdicts"]}
+    assert "checksums fit" in done("package", "shgat.safetensors", "--out", "m.pml")
+
+
+def test_of_a_few_traces_it_is_said_that_they_are_too_few(here: Path) -> None:
+    export(here / "traces", 2)
+
+    said = done("train", "traces", "--quiet")
+
+    assert "traces: 2 tools, 2 training requests, 2 traces" in said
+    assert "nothing was trained: too few requests" in said
+    assert "`pml export-traces` of more runs" in said
+
+
+def test_an_encoder_is_trained_on_the_sets_own_texts(here: Path) -> None:
+    (here / "trained.yaml").write_text(
+        "encoder: {source: trained, latent: 0}\n"
+        "encoder_training: {vocabulary: 512, epochs: 1, mixtures: 50}\n" + TRAINING
+    )
+
+    words = ["train", str(few(here, 40)), "--quiet", "--params", "trained.yaml"]
+    done(*words)
+    package = json.loads(done("package", "shgat.safetensors", "--out", "m.pml", "--json"))
+
+    found = package["manifest"]["encoder"]
+    assert found.startswith("pml-static@")
+    assert found == read_encoder(here / "shgat.encoder").name != default_encoder().name
+
+
+def test_what_was_interrupted_leaves_the_former_model_and_nothing_else(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    monkeypatch.setattr("pml.cli.train.note", interrupted)
+
+    outcome = CliRunner().invoke(
+        app, ["train", str(ERRANDS), "--params", "small.yaml", "--out", model.name]
+    )
+
+    assert outcome.exit_code == ExitCode.INTERRUPTED
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 
 
 def test_what_cannot_be_learned_from_is_said(here: Path) -> None:

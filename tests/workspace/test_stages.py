@@ -9,20 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pml.embedding.training import EncoderConfig
 from pml.errors import ConfigError, DatasetError
 from pml.evaluation import shgat_folds
+from pml.evaluation.dataset import TRAIN
 from pml.evaluation.loading import load
 from pml.evaluation.shgat_examples import examples_of
 from pml.evaluation.shgat_views import Source
 from pml.learning.fallbacks import best_fallbacks
 from pml.learning.folds import TrainingFold, cross_fitted
+from pml.learning.training_config import TrainingConfig
 from pml.models.inputs import RankingTask
 from pml.tracking.tracked import Scalar
+from pml.workspace.encoding import EncoderParameters
+from pml.workspace.evaluating import EvaluateParameters
 from pml.workspace.folds import COLUMNS, FALLBACKS, STATS, Folds
 from pml.workspace.importing import checked, copy_in, imported_from
 from pml.workspace.parameters import parameters_of, read_parameters
 from pml.workspace.stored import read_folds, write_folds
+from pml.workspace.training import FeatureParameters, ModelParameters
+from pml.workspace.tuning import TuneParameters
 from tests.evaluation.folders import write
+from tests.workspace.exports import export
 
 ERRANDS = Path(__file__).parents[2] / "data" / "errands"
 
@@ -196,8 +204,11 @@ def test_sections_are_read_by_type_and_changed_by_path(rate: float, count: int) 
     ("text", "said"),
     [
         ("train: {rat: 1}", r"train\.rat: there is no such parameter; did you mean 'rate'"),
-        ("train: {count: many}", r"train: Expected `int`, got `str` - at `\$\.count`"),
+        ("train: {count: many}", r"train\.count: Expected `int`, got `str`"),
         ("train: 3", "train: expected a section"),
+        ("train: {rate: .inf}", r"train\.rate: expected a number, found inf"),
+        ("trian: {count: 1}", "trian: there is no such section; did you mean 'train'"),
+        ("train: {1: 2}", r"train\.1: expected the name of a parameter"),
         ("[", "is no YAML"),
         ("", "expected sections"),
     ],
@@ -208,3 +219,36 @@ def test_what_is_no_parameter_is_refused(tmp_path: Path, text: str, said: str) -
 
     with pytest.raises(ConfigError, match=rf"params\.yaml: {said}"):
         read_parameters(path).section("train", Kind)
+
+
+@pytest.mark.parametrize(
+    ("section", "kind", "value", "said"),
+    [
+        ("encoder", EncoderParameters, {"latent": -1}, "latent: expected 0 or more, got -1"),
+        ("features", FeatureParameters, {"folds": 2}, "folds: expected 3 or more, got 2"),
+        ("features", FeatureParameters, {"seed": -1}, "seed: expected 0 or more"),
+        ("model", ModelParameters, {"heads": 0}, "heads: expected 1 or more"),
+        ("train", TrainingConfig, {"epochs": 0}, "out of range: epochs=0, expected 1 or more"),
+        ("encoder_training", EncoderConfig, {"batch": 0}, "batch: expected 1 or more"),
+        ("tune", TuneParameters, {"trials": 0}, "trials: expected 1 or more"),
+        ("evaluate", EvaluateParameters, {"seed": -1}, "seed: expected 0 or more"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_with_what_was_expected(
+    section: str, kind: type, value: dict[str, int], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"params.yaml: {section}.*: {said}"):
+        parameters_of({section: value}, "params.yaml").section(section, kind)
+
+
+def test_traces_of_what_is_asked_about_teach_nothing(tmp_path: Path) -> None:
+    """Of an export: its last fifth is the test split."""
+    export(tmp_path / "traces", 50)
+
+    imported = checked(tmp_path / "traces")
+
+    held_out = {each.id for each in imported.loaded.dataset.workflows if each.split != TRAIN}
+    assert len(held_out) == 10
+    assert len(imported.traces) == 40
+    assert held_out.isdisjoint(trace.id for trace in imported.traces)
+    assert len(examples_of(imported.loaded.dataset, imported.traces)) > 40

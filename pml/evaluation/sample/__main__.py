@@ -11,7 +11,7 @@ _ARGUMENTS = 2
 
 def main(arguments: list[str]) -> int:
     """Write the set; 2 where the folder is not named."""
-    if len(arguments) != _ARGUMENTS:
+    if len(arguments) != _ARGUMENTS or arguments[1].startswith("-"):
         sys.stderr.write("usage: python -m pml.evaluation.sample DIR\n")
         return 2
     save(errands(), Path(arguments[1]))
