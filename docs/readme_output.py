@@ -22,6 +22,7 @@ BLOCK = re.compile(r"(?<=\$ make demo\n).*?(?=```)", re.DOTALL)
 METHODS = "bm25,tfidf,popularity,knn20 past intents,pml,pml without recall"
 EVALUATE = f'pml evaluate data/errands --tasks tools --methods "{METHODS}"'
 EVALUATION = re.compile(rf"(?<=\$ {re.escape(EVALUATE)}\n).*?(?=```)", re.DOTALL)
+TRAINING = re.compile(r"(?<=\$ pml train data/errands\n).*?(?=```)", re.DOTALL)
 
 
 def demo(data_dir: Path, folder: Path = ROOT) -> str:
@@ -55,6 +56,32 @@ def evaluation() -> str:
     return done.stdout.rstrip().rpartition("\n")[0] + "\n"
 
 
+def training(folder: Path, *options: str) -> str:
+    """What `pml train` prints, without where it wrote; its files are left in ``folder``.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    out = ["--out", str(folder / "shgat.safetensors"), "--quiet", *options]
+    done = subprocess.run(  # noqa: S603  # our own command
+        [str(PML), "train", "data/errands", *out],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return done.stdout.rpartition("\n\n")[0] + "\n"
+
+
+def labels(trained: str) -> list[str]:
+    """What of `training` is the same on every machine: what was learned from, and the rows' names.
+
+    Figures differ in the last digits between processors.
+    """
+    lines = trained.split("\n")
+    return [*lines[:2], *(line.partition("  ")[0] for line in lines[3:9])]
+
+
 def excerpt(output: str) -> str:
     """The sections that the README shows, with a mark for each cut."""
     sections = output.strip().split("\n\n")
@@ -80,6 +107,8 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         demo(Path(folder) / "warm-up")  # fills caches; nothing is known after it
         fresh = demo(Path(folder) / "data")
+        trained = training(Path(folder))
     text = re.sub(r" --data-dir \S+", "", excerpt(fresh))
     page = BLOCK.sub(lambda _: text, readme.read_text("utf-8"), count=1)
-    readme.write_text(EVALUATION.sub(lambda _: evaluation(), page, count=1), "utf-8")
+    page = EVALUATION.sub(lambda _: evaluation(), page, count=1)
+    readme.write_text(TRAINING.sub(lambda _: trained, page, count=1), "utf-8")

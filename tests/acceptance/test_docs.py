@@ -17,9 +17,19 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
+from mlflow.entities import Run
 
 from pml.cli.demo_scene import fetch_files_server, npm_cache
+from pml.evaluation.sample.errands import errands as sampled
+from pml.evaluation.saving import save
 from pml.runtime.sandbox.tier import find_deno
+from pml.tracking.mlflow_registry import Registry
+from pml.tracking.mlflow_runs import Tracking, open_tracking
+from pml.workspace.layout import MODEL_NAME
+from pml.workspace.parameters import parameters_of
+from pml.workspace.tuning import space_of
+from tests.tracking.packages import a_file
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -219,3 +229,70 @@ def test_methods_are_compared_as_the_page_says(tmp_path: Path) -> None:
     assert "shortest description" in own
     assert (tmp_path / "report" / "report.html").exists()
     assert list(shown.values()) == ["103 intents\n"]
+
+
+@pytest.fixture
+def small(tmp_path: Path, environment: dict[str, str]) -> dict[str, str]:
+    """A folder with a small data set under the name that the pages say, and its environment."""
+    errands = tmp_path / "data" / "errands"
+    save(sampled(7, n_requests=60, n_runs=40), errands)
+    return environment | {"COLUMNS": "80", "OMP_NUM_THREADS": "1"}
+
+
+def test_a_model_is_trained_and_packaged_as_the_page_says(
+    tmp_path: Path, small: dict[str, str]
+) -> None:
+    """LE-5, LE-7.  What the page says of DVC is run by test_pipeline.py."""
+    page = "how-to/train.md"
+    commands = [words for words in commands_of(page) if words[0] == "pml"]
+
+    trained, _, checked = run_all(commands, tmp_path, small).values()
+
+    (block,) = SHOWN.findall((ROOT / "docs" / page).read_text("utf-8"))
+    names = [line.partition("  ")[0] for line in block.split("\n")[:5]]
+    assert [line.partition("  ")[0] for line in trained.split("\n")[4:9]] == names
+    assert "checksums fit" in checked
+
+
+def test_runs_and_models_are_kept_as_the_page_says(tmp_path: Path, small: dict[str, str]) -> None:
+    """RW-3, LE-7: with three versions in the registry, as after three runs of the pipeline."""
+    commands = commands_of("how-to/track-experiments.md")
+    first, evaluated, listed, promote, rollback, get = commands
+    run_all([[*first, "--quiet"], [*evaluated, "--methods", "bm25"]], tmp_path, small)
+    tracking = open_tracking(tmp_path / "tracking", lambda: 0)
+    kinds = {run.data.tags["kind"]: run.info.run_id for run in runs_of(tracking)}
+    registry = Registry(tracking, MODEL_NAME)
+    for model in (b"first", b"second", b"third"):
+        registry.register(kinds["training"], a_file(model=model), ())
+    registry.promote(2)
+
+    printed = run_all([listed, promote, rollback, get], tmp_path, small)
+
+    assert kinds.keys() == {"training", "evaluation"}
+    assert "champion" in printed["pml models promote 3"]
+    assert printed["pml models rollback"].split("\n")[1].startswith("2")
+    assert (tmp_path / "champion.pml").read_bytes() == a_file(model=b"second")
+
+
+def runs_of(tracking: Tracking) -> list[Run]:
+    return list(tracking.client.search_runs([tracking.experiment_id]))
+
+
+def test_parameters_are_searched_for_as_the_page_says(
+    tmp_path: Path, small: dict[str, str]
+) -> None:
+    """RW-4: with two and three trials; the second call goes on with the study."""
+    page = "how-to/tune.md"
+    (tmp_path / "params.yaml").write_text("train: {epochs: 1}\n")
+    fewer = {"30": "2", "60": "4"}
+    commands = [[fewer.get(word, word) for word in words] for words in commands_of(page)]
+
+    first, second = run_all(
+        [[*words, "--params", "params.yaml"] for words in commands], tmp_path, small
+    ).values()
+
+    assert "study 'wide': " in first
+    assert int(second.split()[2]) >= 4
+    (listing,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    shown = space_of(parameters_of(yaml.safe_load(listing), page))
+    assert shown.keys() == {"train.learning_rate", "model.heads"}

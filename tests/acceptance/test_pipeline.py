@@ -11,12 +11,15 @@ import pytest
 import yaml
 from mlflow import MlflowClient
 
+from pml.evaluation.sample.errands import errands
+from pml.evaluation.saving import save
 from pml.models.scorer import Scorer
 from pml.tracking.mlflow_registry import Registry
 from pml.tracking.mlflow_runs import open_tracking
 from pml.workspace.layout import Layout
 from pml.workspace.packaging import read_model, read_package
 from pml.workspace.stored import read_folds
+from tests.acceptance.test_docs import commands_of
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -147,3 +150,24 @@ def test_training_and_evaluation_are_tracked_and_the_model_is_registered(clone: 
     assert (
         version.champion == read_package(clone / "workspace" / "package.pml").manifest.switched_on
     )
+
+
+def test_what_the_page_says_of_dvc_works(clone: Path) -> None:
+    """Of the experiment the first stage is run: the others are as before."""
+    save(errands(1, n_requests=20, n_runs=5), clone.parent / "our-traces")
+    commands = [words for words in commands_of("how-to/train.md") if words[0] == "dvc"]
+    run(clone, "git", "add", *TRACKED, *FOLDERS, "dvc.lock")
+    author = ("-c", "user.name=a", "-c", "user.email=a@b.invalid")
+    run(clone, "git", *author, "commit", "--quiet", "--message", "all")
+
+    said = {
+        words[1]: run(clone, *words, *(["import"] if words[1] == "exp" else ()))
+        for words in commands
+    }
+
+    assert said.keys() == {"repro", "metrics", "exp", "plots"}
+    assert "up to date" in said["repro"]
+    assert "our-traces: 60 tools, 20 workflows" in said["exp"]
+    assert "epochs: 20" in (clone / "params.yaml").read_text()
+    left = run(clone, "git", "status", "--porcelain", "--untracked-files=all").splitlines()
+    assert [line for line in left if line.startswith("??")] == []

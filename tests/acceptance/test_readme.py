@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from docs.readme_output import BLOCK, EVALUATION, demo, evaluation, excerpt, stable
+from docs.readme_output import (
+    BLOCK,
+    EVALUATION,
+    TRAINING,
+    demo,
+    evaluation,
+    excerpt,
+    labels,
+    stable,
+    training,
+)
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,3 +55,14 @@ def test_the_evaluation_that_the_readme_shows_is_what_comes_out() -> None:
     assert shown is not None
 
     assert shown[0] == evaluation(), "run .venv/bin/python docs/readme_output.py"
+
+
+def test_the_training_that_the_readme_shows_learns_from_that(tmp_path: Path) -> None:
+    """Trained for an epoch only: what it learns from does not depend on it."""
+    shown = TRAINING.search(README)
+    assert shown is not None
+    (tmp_path / "params.yaml").write_text("encoder: {latent: 32}\ntrain: {epochs: 1}\n")
+
+    fresh = training(tmp_path, "--params", str(tmp_path / "params.yaml"))
+
+    assert labels(shown[0]) == labels(fresh), "run .venv/bin/python docs/readme_output.py"
