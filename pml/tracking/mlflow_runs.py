@@ -23,8 +23,6 @@ from pml.tracking.tracked import RunFacts
 
 EXPERIMENT = "pml"
 logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table that it makes
-_KIND = {"mlflow.experimentKind": "custom_model_development"}
-"""Else MLflow's pages open where traces of language models are, and show no runs."""
 _DIGEST_CHARS = 36  # what MLflow keeps of a data set's digest
 
 
@@ -114,7 +112,7 @@ def open_tracking(folder: Path, clock_ms: Callable[[], int], *, uri: str | None 
         experiment_id = (
             found.experiment_id
             if found is not None
-            else client.create_experiment(EXPERIMENT, artifact_location=artifacts, tags=_KIND)
+            else client.create_experiment(EXPERIMENT, artifact_location=artifacts)
         )
     except (MlflowException, SQLAlchemyError, OSError) as exc:
         message = f"MLflow's store {uri} cannot be used: {str(exc).splitlines()[0]}"
