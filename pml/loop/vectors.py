@@ -15,6 +15,10 @@ from pml.store.ports import Embedding, Embeddings
 
 _log = structlog.get_logger(__name__)
 
+CATCH_UP_S = 1.0
+"""How long a question waits for vectors that are being made, so that what was just learned, whose
+intent has none yet, is not ranked behind what has.  PML's own encoder makes thousands meanwhile; a
+slow one answers with what it has made so far."""
 BATCH = 64
 """Texts encoded at a time: large enough for the model, small enough to stop in between."""
 
@@ -33,7 +37,9 @@ class Vectors:
         self._again = False
 
     async def of(self, intent: str) -> NDArray[np.float32]:
-        """The vector of one intent."""
+        """The vector of one intent, once the index has its vectors or `CATCH_UP_S` are over."""
+        if self._update is not None:
+            await asyncio.wait([self._update], timeout=CATCH_UP_S)
         (vector,) = await asyncio.to_thread(self._encoder.encode, [intent])
         return np.asarray(vector)
 

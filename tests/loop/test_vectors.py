@@ -67,6 +67,16 @@ async def test_an_intent_finds_what_shares_no_word_with_it(store: Store, outside
     assert library.index.rank("automobile").hits == ()
 
 
+async def test_what_was_just_learned_is_found_by_meaning_at_once(
+    store: Store, outside: Outside
+) -> None:
+    library = await library_of(store, outside, Vectors(store.embeddings, Thesaurus()))
+    await store.tool_schemas.replace("fs", (CAR, FORECAST))
+    library.outdated()
+    await library.refresh()
+    assert await first(library, "automobile") == "fs:one"
+
+
 async def test_a_text_is_encoded_once_whoever_asks_again(store: Store, outside: Outside) -> None:
     await store.tool_schemas.replace("fs", (CAR, FORECAST))
     await library_of(store, outside, Vectors(store.embeddings, Thesaurus()))
