@@ -32,6 +32,9 @@ from pml.domain.discovery import Found
 INTENTS_IN_TEXT = 50
 """Past intents of a capability that count as part of its text; the latest."""
 Kind = Literal["tool", "capability", "all"]
+LEAST_ALONE = 0.35
+"""Cosine of vectors below which an entry is not named where no word and no past intent names any:
+a word that nobody knows is about that much like anything, and has to be told from what fits."""
 _CODES = {Found.TOOL: 1, Found.CAPABILITY: 2}
 
 
@@ -225,8 +228,11 @@ class Index:
         meanings = np.zeros(size)
         if vector is not None and words:
             meanings = self._vectors.cosines(vector, size)
+        texts = self._texts.scores(words)
+        if not (texts.any() or votes.any()):
+            meanings[meanings < LEAST_ALONE] = 0
         return _Evidence(
-            texts=self._texts.scores(words) * wanted,
+            texts=texts * wanted,
             votes=votes * wanted,
             meanings=meanings * wanted,
             nearest=nearest,
