@@ -94,10 +94,28 @@ async def end_children(books: Bookkeeping, run_id: str, state: RunState) -> None
         StoreError: the database is lost.
     """
     for child in await books.store.runs.children(run_id):
-        if child.state.final:
-            continue
-        theirs = state if state in _HANDED_ON else RunState.CANCELLED
-        try:
-            await end_run(books, child, theirs, f"the run that called it is {state}")
-        except (RunStateError, FencedError):
-            _log.info("child_run_moved_meanwhile", run=child.id)
+        if not child.state.final:
+            await _end_with_caller(books, child, state)
+
+
+async def end_left_behind(books: Bookkeeping) -> None:
+    """End the runs whose caller has ended without them.
+
+    Whoever ends a run ends what it called right after it, and may die between the two, or find
+    that another process, which recovers the same orphans, has just moved what was called.
+
+    Raises:
+        StoreError: the database is lost.
+    """
+    for child in await books.store.runs.left_behind():
+        assert child.parent_run_id is not None
+        caller = await books.store.runs.get(child.parent_run_id)
+        await _end_with_caller(books, child, caller.state)
+
+
+async def _end_with_caller(books: Bookkeeping, child: Run, state: RunState) -> None:
+    theirs = state if state in _HANDED_ON else RunState.CANCELLED
+    try:
+        await end_run(books, child, theirs, f"the run that called it is {state}")
+    except (RunStateError, FencedError):
+        _log.info("child_run_moved_meanwhile", run=child.id)

@@ -18,7 +18,7 @@ from pml.domain.record import to_builtins
 from pml.domain.response import ExecuteError
 from pml.domain.run import Run, RunState
 from pml.errors import FencedError, PmlError, RunStateError, StoreError
-from pml.loop.bookkeeping import end_run
+from pml.loop.bookkeeping import end_left_behind, end_run
 from pml.loop.clean_up import clean_up
 from pml.loop.fruitless import given_up
 from pml.loop.places import NoPlaceError
@@ -29,7 +29,7 @@ from pml.loop.unclosed import close_the_unclosed
 from pml.runtime.ending import Ending
 
 EVERY_S = 1.0
-"""Between two looks for orphans; each costs three small queries."""
+"""Between two looks for orphans; each costs four small queries."""
 DAY_S = 86_400.0
 """Between two times that a server deletes what is kept no longer; the first is at its start."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
@@ -99,7 +99,7 @@ class Keeper:
             await self._engine.store.leases.release(self._engine.owner)
 
     async def tend(self) -> None:
-        """One round: recover orphans, expire what nobody answered, let interrupted runs go on.
+        """One round: recover orphans, end what was left behind or not answered, resume the rest.
 
         Raises:
             StoreError: the database is lost.
@@ -108,6 +108,7 @@ class Keeper:
         await close_the_unclosed(engine)
         await recover(engine.bookkeeping, alive=self._steering.alive)
         await self._compare()
+        await end_left_behind(engine.bookkeeping)
         await self._expire()
         await self._see_to_the_unasked()
         if self._resumes:
@@ -154,7 +155,7 @@ class Keeper:
         engine, now_ms = self._engine, self._engine.entropy.now_ms()
         await engine.store.approvals.expire(now_ms)
         for run in await engine.store.runs.expired(now_ms):
-            if run.parent_run_id is not None and not await self._is_left(run.parent_run_id):
+            if run.parent_run_id is not None:
                 continue  # it ends with the run that called it
             with contextlib.suppress(RunStateError, FencedError):  # it was answered just now
                 reason = f"nobody answered in time; it was {run.state}"
@@ -175,9 +176,6 @@ class Keeper:
                     await end_run(
                         engine.bookkeeping, run, becomes, f"its approval was {_WHY[becomes]}"
                     )
-
-    async def _is_left(self, parent_run_id: str) -> bool:
-        return (await self._engine.store.runs.get(parent_run_id)).state.final
 
     def _resume(self, run: Run) -> None:
         """Let a run go on by itself, unless it was tried just now."""

@@ -32,6 +32,7 @@ _FROM_STATES = {
 }
 _WAITING = [state.value for state in RunState if state.waits]
 _FINAL = [state.value for state in RunState if state.final]
+_NOT_FINAL = [state.value for state in RunState if not state.final]
 
 
 class PostgresRuns:
@@ -140,6 +141,10 @@ class PostgresRuns:
     async def children(self, run_id: str) -> tuple[Run, ...]:
         """See `Runs.children`."""
         return await self._select("children", parent_run_id=printable(run_id))
+
+    async def left_behind(self) -> tuple[Run, ...]:
+        """See `Runs.left_behind`."""
+        return await self._select("left_behind", final=_FINAL, not_final=_NOT_FINAL)
 
     async def expired(self, now_ms: int) -> tuple[Run, ...]:
         """See `Runs.expired`."""

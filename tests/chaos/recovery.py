@@ -6,6 +6,7 @@ on with any run.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pml.domain.run import Run, RunState
@@ -36,7 +37,7 @@ class Watch:
         """Look until cancelled."""
         while True:
             try:
-                self._look(roots(await self.store.runs.recent(ALL)))
+                self._look(await self.store.runs.recent(ALL))
                 self.looks += 1
             except StoreError:
                 self._since.clear()
@@ -53,7 +54,7 @@ class Watch:
         while self.looks <= before + 1 or self.not_final:  # noqa: ASYNC110  # other processes
             await asyncio.sleep(_LOOK_S)
 
-    def _look(self, runs: list[Run]) -> None:
+    def _look(self, runs: Sequence[Run]) -> None:
         not_final = [run for run in runs if not run.state.final]
         self.not_final = len(not_final)
         up = [server for server in self.servers if server.serves]
@@ -61,7 +62,7 @@ class Watch:
             self._since.clear()
             return
         pids, now_s = {str(server.pid) for server in up}, asyncio.get_running_loop().time()
-        adrift = {run.id for run in not_final if not _in_hands(run, pids)}
+        adrift = {run.id for run in roots(not_final) if not _in_hands(run, pids)}
         boot_s = max(server.boot_s for server in up)
         for run_id in self._since.keys() - adrift:
             took_s = now_s - self._since.pop(run_id)

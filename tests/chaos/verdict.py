@@ -150,7 +150,9 @@ def every_run_ends(evidence: Evidence) -> Iterator[str]:
     """In the end no run is under way, nor waits for what the script answered."""
     for kept in evidence.kept.values():
         if not kept.run.state.final:
-            yield f"run {kept.run.id} is still {kept.run.state} ({kept.run.reason})"
+            whose = evidence.kept.get(kept.run.parent_run_id or "")
+            caller = "" if whose is None else f", called by {whose.run.id} ({whose.run.state})"
+            yield f"run {kept.run.id} is still {kept.run.state} ({kept.run.reason}){caller}"
         elif not kept.traces and kept.ledger.records:  # without any, nothing has run
             yield f"run {kept.run.id} ended ({kept.run.state}) without a trace"
     yield from (f"no answer: {what}" for what in evidence.hanging)

@@ -198,6 +198,7 @@ class RunTwins(Twins):
         self.ask(lambda store: store.runs.recent(limit, state))
         self.ask(lambda store: store.runs.orphans(lambda other: other == owner))
         self.ask(lambda store: store.runs.orphans(lambda _: True))
+        self.ask(lambda store: store.runs.left_behind())
 
     @rule(run_id=IDS, now=TIMES)
     def list_some(self, run_id: str, now: int) -> None:

@@ -125,6 +125,21 @@ async def test_children_and_what_a_run_replaces_are_known(any_store: Store) -> N
         await a_stored_run(any_store, "new", parent_run_id="none")
 
 
+async def test_runs_that_outlive_their_caller_are_left_behind(any_store: Store) -> None:
+    for name, created, state in (("late", 3, RunState.IN_DOUBT), ("early", 2, RunState.RUNNING)):
+        caller = await a_stored_run(any_store, f"caller of {name}", created_at_ms=created)
+        await a_stored_run(
+            any_store, name, state=state, parent_run_id=caller.id, created_at_ms=created
+        )
+        await a_stored_run(
+            any_store, f"done by {name}", state=RunState.ERROR, parent_run_id=caller.id
+        )
+    assert await any_store.runs.left_behind() == ()
+    for name in ("late", "early"):
+        await any_store.runs.move(f"caller of {name}", RunState.ABORTED, now_ms=9, epoch=0)
+    assert [run.id for run in await any_store.runs.left_behind()] == ["early", "late"]
+
+
 async def test_an_append_is_read_by_who_claims_the_run_or_refused(any_store: Store) -> None:
     """Whatever the order, nothing is written that the new owner did not read."""
     run = await a_stored_run(any_store)

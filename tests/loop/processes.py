@@ -99,10 +99,13 @@ class Process:
         self.left: int | None = None
         """Operations of the store until it dies; None: it does not."""
         self._after = False
+        self._stops_in: int | None = None
+        """Operations of the store until it stands still; None: it does not."""
         self.requests_left: int | None = None
         """Requests until it dies before it hears the answer; None: it does not."""
         self._goes = asyncio.Event()
         self._goes.set()
+        self._stands = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
         store = Store(**{part: self._wrapped(part) for part in Store.__slots__})
         act = Act(
@@ -135,10 +138,20 @@ class Process:
     def stop(self) -> None:
         """It stands still, as after SIGSTOP, until `wake`."""
         self._goes.clear()
+        self._stands.set()
+
+    def stop_at(self, operation: int) -> None:
+        """Stand still before the store's operation of that number from now, until `wake`."""
+        self._stops_in = operation
 
     def wake(self) -> None:
         """It goes on where it stood."""
+        self._stands.clear()
         self._goes.set()
+
+    async def stands_still(self) -> None:
+        """Return when it stands still."""
+        await self._stands.wait()
 
     async def goes(self) -> None:
         """Return when it does not stand still."""
@@ -159,6 +172,11 @@ class Process:
     async def operate(self, work: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
         """One operation of the store."""
         await asyncio.sleep(0)  # as a database would: others get their turn
+        if self._stops_in is not None:
+            self._stops_in -= 1
+            if self._stops_in < 0:
+                self._stops_in = None
+                self.stop()
         await self.goes()
         if self.dead:
             raise Died

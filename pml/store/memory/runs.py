@@ -144,6 +144,11 @@ class MemoryRuns:
         """See `Runs.children`."""
         return self._earliest(lambda run: run.parent_run_id == run_id)
 
+    async def left_behind(self) -> tuple[Run, ...]:
+        """See `Runs.left_behind`."""
+        final = {run.id for run in self._data.runs.values() if run.state.final}
+        return self._earliest(lambda run: not run.state.final and run.parent_run_id in final)
+
     async def expired(self, now_ms: int) -> tuple[Run, ...]:
         """See `Runs.expired`."""
         over = [

@@ -77,6 +77,12 @@ class Runs(Protocol):
     async def children(self, run_id: str) -> tuple[Run, ...]:
         """Runs whose `Run.parent_run_id` it is, the earliest created first."""
 
+    async def left_behind(self) -> tuple[Run, ...]:
+        """Runs that are not final though the run that called them is, the earliest created first.
+
+        Whoever ended the caller died before it ended these, or somebody moved them meanwhile.
+        """
+
     async def expired(self, now_ms: int) -> tuple[Run, ...]:
         """Runs that wait and whose `Run.expires_at_ms` has passed, the earliest first."""
 

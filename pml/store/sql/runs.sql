@@ -47,6 +47,13 @@ FROM run
 WHERE parent_run_id = %(parent_run_id)s
 ORDER BY created_at_ms, id
 
+-- name: left_behind
+SELECT {columns}
+FROM run
+WHERE state = ANY(%(not_final)s)
+    AND parent_run_id IN (SELECT caller.id FROM run AS caller WHERE caller.state = ANY(%(final)s))
+ORDER BY created_at_ms, id
+
 -- name: expired
 SELECT {columns}
 FROM run
