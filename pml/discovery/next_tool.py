@@ -16,25 +16,20 @@ Everything is counted and compared, with numpy; nothing is trained here.  So tra
 run the same code, and a fold's evidence is that of an object made without the fold's runs.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Float32, Float64, Int64
+from jaxtyping import Float32, Float64
 
 from pml.discovery.bm25 import Bm25
+from pml.discovery.next_alike import AlikeRuns, contexts
+from pml.discovery.next_servers import RankedTool, Servers
 from pml.discovery.tfidf import Frequencies, TfIdf
 from pml.discovery.words import Tokenizer, Words
 from pml.domain.capability import normalised_intent
-from pml.learning.continuations import (
-    WINDOW,
-    Continuations,
-    PastPlace,
-    past_places,
-    windowed,
-)
+from pml.learning.continuations import WINDOW, Continuations, past_places, windowed
 
 COLUMNS = (
     "after one call",
@@ -65,25 +60,12 @@ STATS = (
 )
 _ORDERS = (1, 2, 3, 5)
 """Of the columns ``after``."""
-_SERVER_ORDER = 2
-_NEIGHBOURS = 20
-"""How many of the nearest vote."""
 _LEAST_CHANCE, _LEAST_SHARE = 1e-4, 0.01
 """Below these, chances and shares of votes are as good as none."""
 _MANY = 1_000
 """Times from which a call counts as seen often."""
-_LAST, _LAST_TWO = 1, 2
+_LAST = 1
 _Row = Float64[np.ndarray, " tools"]
-_Numbers = Int64[np.ndarray, " some"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankedTool:
-    """A tool as evidence sees it."""
-
-    id: str
-    server: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +111,8 @@ class NextToolEvidence:
         origins = [origin.setdefault(normalised_intent(one), len(origin)) for one in intents]
         places = past_places(sequences, origins, self._number)
         self._continuations = Continuations(places, len(tools), order=max(_ORDERS))
-        self._servers = _Servers(tools, sequences, origins)
-        self._alike = _Alike(places, sequences, origins, self._number)
+        self._servers = Servers(tools, sequences, origins)
+        self._alike = AlikeRuns(places, sequences, origins, self._number)
         self._past = TfIdf(Frequencies())
         for intent, row in origin.items():
             self._past.put(row, self._words(intent))
@@ -162,7 +144,7 @@ class NextToolEvidence:
     def _row(self, place: Place, intent: "_Intent") -> tuple[list[_Row], list[float]]:
         prefix = windowed(place.prefix)
         chances = self._continuations.chances(prefix)
-        voted = [self._alike.votes(context, intent.past) for context in _contexts(prefix)]
+        voted = [self._alike.votes(context, intent.past) for context in contexts(prefix)]
         called = [self._number[tool] for tool in place.prefix if tool in self._number]
         columns = [
             *(_logarithm(chances[order], _LEAST_CHANCE) for order in _ORDERS),
@@ -233,123 +215,6 @@ class _ToolTexts:
         """The words that none of these tools has."""
         said = frozenset[str]().union(*(self._words[tool] for tool in tools))
         return [word for word in words if word not in said]
-
-
-class _Servers:
-    """Which server comes after which, and how much each of its tools is called."""
-
-    def __init__(
-        self,
-        tools: Sequence[RankedTool],
-        sequences: Sequence[Sequence[str]],
-        origins: Sequence[int],
-    ) -> None:
-        number = {server: at for at, server in enumerate(dict.fromkeys(t.server for t in tools))}
-        self._of_id = {tool.id: tool.server for tool in tools}
-        self._of = np.array([number[tool.server] for tool in tools], dtype=np.int64)
-        self._number = number
-        by_server = [self._named(sequence) for sequence in sequences]
-        places = past_places(by_server, origins, number)
-        self._continuations = Continuations(places, len(number), order=_SERVER_ORDER)
-        self._shares = self._shared(tools, sequences)
-
-    def _named(self, sequence: Sequence[str]) -> tuple[str, ...]:
-        return tuple(self._of_id.get(tool, tool) for tool in sequence)
-
-    def _shared(self, tools: Sequence[RankedTool], sequences: Sequence[Sequence[str]]) -> _Row:
-        """Of its server's calls, each tool's share; one that was never called counts as once."""
-        place = {tool.id: at for at, tool in enumerate(tools)}
-        calls = [place[tool] for sequence in sequences for tool in sequence if tool in place]
-        counts = np.bincount(np.array(calls, dtype=np.int64), minlength=len(tools)) + 1.0
-        totals = np.bincount(self._of, weights=counts, minlength=len(self._number))
-        return np.asarray(counts / totals[self._of])
-
-    def chances(self, prefix: Sequence[str]) -> _Row:
-        """Of each tool: that its server comes next, times its share of it."""
-        chances = self._continuations.chances(self._named(prefix))[-1]
-        return np.asarray(chances[self._of] * self._shares)
-
-    def shared_with(self, tool: str) -> _Row:
-        """1 for the tools of the tool's server."""
-        server = self._number.get(self._of_id.get(tool, ""), -1)
-        return np.asarray(self._of == server, dtype=np.float64)
-
-
-class _Alike:
-    """What came next in the runs for the most similar intents."""
-
-    def __init__(
-        self,
-        places: Sequence[PastPlace],
-        sequences: Sequence[Sequence[str]],
-        origins: Sequence[int],
-        number: Mapping[str, int],
-    ) -> None:
-        self._tools = len(number)
-        self._following = [np.array(place.following, dtype=np.int64) for place in places]
-        self._origins = np.array([place.origin for place in places], dtype=np.int64)
-        by_context: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        for at, place in enumerate(places):
-            for context in _contexts(place.prefix):
-                by_context[context].append(at)
-        self._by_context = {
-            context: np.array(ats, dtype=np.int64) for context, ats in by_context.items()
-        }
-        came, called = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
-        for place in places:
-            came[place.origin].update(place.following)
-        for sequence, origin in zip(sequences, origins, strict=True):
-            called[origin].update(number[tool] for tool in sequence if tool in number)
-        self.next, self.served = _arrays(came), _arrays(called)
-
-    def votes(
-        self, context: tuple[str, ...], cosines: Float64[np.ndarray, " origins"]
-    ) -> tuple[_Row, float]:
-        """Shares of the votes at the nearest places with a context; and how near the nearest is."""
-        places = self._by_context.get(context, np.zeros(0, dtype=np.int64))
-        found = np.zeros(self._tools)
-        near = _nearest(cosines[self._origins[places]])
-        for place, cosine in near:
-            following = self._following[places[place]]
-            found[following] += cosine**2 / len(following)
-        return _shares(found), max((cosine for _, cosine in near), default=0.0)
-
-    def anywhere(
-        self, cosines: Float64[np.ndarray, " origins"], tools: Mapping[int, _Numbers]
-    ) -> _Row:
-        """Shares of the votes of the nearest intents, for these tools of theirs."""
-        found = np.zeros(self._tools)
-        for origin, cosine in _nearest(cosines):
-            if origin in tools:
-                found[tools[origin]] += cosine**2
-        return _shares(found)
-
-
-def _arrays(tools: Mapping[int, set[int]]) -> dict[int, _Numbers]:
-    return {origin: np.array(sorted(which), dtype=np.int64) for origin, which in tools.items()}
-
-
-def _contexts(prefix: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """By which the nearest are looked for: the last call, the last two, all."""
-    yield ("last", *prefix[-_LAST:])
-    yield ("last two", *prefix[-_LAST_TWO:])
-    yield ("all", *prefix)
-
-
-def _nearest(cosines: Float64[np.ndarray, " _"]) -> list[tuple[int, float]]:
-    """Where the largest positive cosines are; of equal ones the first."""
-    if len(cosines) > _NEIGHBOURS:
-        least = np.partition(cosines, -_NEIGHBOURS)[-_NEIGHBOURS]
-        among = np.flatnonzero(cosines >= least)
-    else:
-        among = np.arange(len(cosines))
-    first: Int64[np.ndarray, " near"] = among[np.argsort(-cosines[among], kind="stable")]
-    return [(int(at), float(cosines[at])) for at in first[:_NEIGHBOURS] if cosines[at] > 0]
-
-
-def _shares(votes: _Row) -> _Row:
-    total = votes.sum()
-    return np.asarray(votes / total) if total > 0 else votes
 
 
 def _logarithm(values: _Row, least: float) -> _Row:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32
 
-from pml.discovery.next_tool import COLUMNS, NextToolEvidence, Place, RankedTool
+from pml.discovery.next_servers import RankedTool
+from pml.discovery.next_tool import COLUMNS, NextToolEvidence, Place
 from pml.domain.capability import normalised_intent
 from pml.evaluation.dataset import Tool
 from pml.evaluation.text import tool_text

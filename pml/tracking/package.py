@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -85,6 +86,10 @@ class Package:
     card: str
 
 
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""What `zipfile` raises on damage; the last where a flipped bit says that a part is encrypted."""
+
+
 def packed(package: Package) -> bytes:
     """The package as a file; equal packages make equal bytes."""
     parts = dict(_parts(package))
@@ -107,7 +112,7 @@ def unpacked(content: bytes) -> Package:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = _read(archive)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as exc:
+    except _UNREADABLE as exc:
         raise SavedStateError(_WHAT, f"is no whole archive ({exc})") from exc
     manifest = _manifest(parts.pop(MANIFEST, None))
     _check_parts(manifest, parts)

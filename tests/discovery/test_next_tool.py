@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pml.discovery.next_tool import COLUMNS, STATS, NextToolEvidence, Place, RankedTool
+from pml.discovery.next_servers import RankedTool
+from pml.discovery.next_tool import COLUMNS, STATS, NextToolEvidence, Place
 
 WORDS = ("read", "write", "mail", "search")
 TOOLS = tuple(

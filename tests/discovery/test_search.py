@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pml.discovery.index import Index, Kind
+from pml.discovery.index import LEAST_ALONE, Index, Kind
 from pml.domain.discovery import Found
 from tests.discovery.entries import capability, ids, index_of, past, sentences, tool
 from tests.discovery.intent_grammar import wishes
@@ -136,6 +136,21 @@ def test_vectors_find_what_shares_no_word() -> None:
     hits = index.rank("télécharger", vector=np.array([1, 0], np.float32)).hits
     assert [hit.id for hit in hits] == ["cap_1", "fs:read"]
     assert hits[0].reasons == ("meaning 1.00 alike",)
+
+
+def test_meaning_alone_names_only_what_is_clearly_alike() -> None:
+    index = index_of([tool("fs:read", "get a file"), tool("git:log", "commits")])
+    near, far = LEAST_ALONE + 0.01, LEAST_ALONE - 0.01
+    index.put_vectors(
+        {
+            "tool:fs:read": np.array([near, np.sqrt(1 - near**2)], np.float32),
+            "tool:git:log": np.array([far, np.sqrt(1 - far**2)], np.float32),
+        }
+    )
+    meant = np.array([1, 0], np.float32)
+    assert [hit.id for hit in index.rank("flumber", vector=meant).hits] == ["fs:read"]
+    hits = index.rank("flumber file", vector=meant).hits  # a word names one: the rest may follow
+    assert [hit.id for hit in hits] == ["fs:read", "git:log"]
 
 
 def test_other_vectors_stay_where_one_is_forgotten() -> None:

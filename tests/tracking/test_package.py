@@ -44,6 +44,16 @@ def test_a_file_with_another_byte_is_refused_or_means_the_same(data: st.DataObje
     assert (found.model, found.encoder) == (a_package().model, a_package().encoder)
 
 
+def test_a_part_that_claims_to_be_compressed_is_refused() -> None:
+    """One flipped bit; the parts of a package are stored as they are."""
+    damaged = bytearray(a_file())
+    for header, method_at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        damaged[damaged.index(header) + method_at] = zipfile.ZIP_DEFLATED
+
+    with pytest.raises(SavedStateError, match="no whole archive"):
+        unpacked(bytes(damaged))
+
+
 @given(st.integers(0, len(a_file()) - 1))
 def test_a_file_that_was_cut_is_refused(length: int) -> None:
     with pytest.raises(SavedStateError, match="no whole archive"):
