@@ -1,15 +1,18 @@
-"""From scores to chances: Platt's two parameters per task, and how true chances are (LE-5).
+"""From scores to chances: three parameters per task, and how true chances are (LE-5).
 
-A score that ranks well says nothing of how sure it is.  On queries that were not trained on, the
-slope and the intercept of a logistic function are fitted to all their candidates: the chance that
-the candidate serves is ``sigmoid(slope * score + intercept)``.  The slope is never negative, so
-that calibration cannot turn a ranking round.
+A score that ranks well says nothing of how sure it is, and what it does say depends on the scores
+of its rivals: a lone high score is surer than the highest of many.  On queries that were not
+trained on, a logistic function is fitted to all their candidates: the chance that the candidate
+serves is ``sigmoid(slope * score + rivalry * log_partition + intercept)``, where the log partition
+of a query is ``log(sum(exp(scores)))`` over all candidates, as in the softmax that InfoNCE trains.
+The slope is never negative, so that calibration cannot turn the ranking of a query round.
 
 Reference: J. Platt, "Probabilistic outputs for support vector machines", Advances in Large Margin
 Classifiers, 1999; H.-T. Lin, C.-J. Lin, R. Weng, "A note on Platt's probabilistic outputs", Machine
 Learning 68, 2007, algorithm 1 (Newton steps with backtracking, stable log losses).  Where we
-differ: labels are not smoothed.  With one positive in hundreds of candidates, smoothed negatives
-would outweigh the positives; instead a minute ridge keeps separable scores finite.
+differ: Platt has no log partition, and labels are not smoothed here.  With one positive in hundreds
+of candidates, smoothed negatives would outweigh the positives; instead a minute ridge keeps
+separable scores finite.
 """
 
 from dataclasses import dataclass
@@ -36,11 +39,19 @@ class Calibration:
     """
 
     slope: float = 1.0
+    rivalry: float = 0.0
     intercept: float = 0.0
 
-    def chances(self, scores: Float64[np.ndarray, "*shape"]) -> Float64[np.ndarray, "*shape"]:
+    @property
+    def numbers(self) -> tuple[float, float, float]:
+        """As a model keeps them: slope, rivalry, intercept."""
+        return self.slope, self.rivalry, self.intercept
+
+    def chances(
+        self, scores: Float64[np.ndarray, " cases"], log_partitions: Float64[np.ndarray, " cases"]
+    ) -> Float64[np.ndarray, " cases"]:
         """That each serves, from 0 to 1."""
-        return _sigmoid(self.slope * scores + self.intercept)
+        return _sigmoid(self.slope * scores + self.rivalry * log_partitions + self.intercept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,28 +66,38 @@ class CalibrationReport:
     """Calibration error of the best candidate's chance: what a suggestion says of itself."""
 
 
-def fitted(
-    scores: Float64[np.ndarray, " cases"],
-    positive: Bool[np.ndarray, " cases"],
-    weights: Float64[np.ndarray, " cases"],
-) -> Calibration:
-    """The slope and intercept of the least weighted log loss; the identity for no cases.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cases:
+    """Candidates of held-back queries whose truth is known."""
+
+    scores: Float64[np.ndarray, " cases"]
+    log_partitions: Float64[np.ndarray, " cases"]
+    """Of the query of each."""
+    positive: Bool[np.ndarray, " cases"]
+    """Whether it served."""
+    weights: Float64[np.ndarray, " cases"]
+
+
+def fitted(cases: Cases) -> Calibration:
+    """The parameters of the least weighted log loss; the identity for no cases.
 
     Never a larger log loss than the identity has on the same cases.
 
     Raises:
-        ValueError: a score or weight is not finite, or a weight is negative.
+        ValueError: a score, log partition or weight is not finite, or a weight is negative.
     """
-    if not (np.isfinite(scores).all() and np.isfinite(weights).all() and (weights >= 0).all()):
-        msg = "scores and weights must be finite, and weights not negative"
+    columns = np.stack([cases.scores, cases.log_partitions, np.ones_like(cases.scores)], axis=1)
+    weights = cases.weights
+    if not (np.isfinite(columns).all() and np.isfinite(weights).all() and (weights >= 0).all()):
+        msg = "scores, log partitions and weights must be finite, and weights not negative"
         raise ValueError(msg)
-    both = np.stack([scores, np.ones_like(scores)], axis=1)
-    slope, intercept = _least(both, positive, weights, start=np.array([1.0, 0.0]))
-    if slope < 0:
+    found = _least(columns, cases.positive, weights, start=np.array([1.0, 0.0, 0.0]))
+    if found[0] < 0:
         # The objective is convex, so its least on slopes of 0 and more is at 0.
-        (intercept,) = _least(both[:, 1:], positive, weights, start=np.array([0.0]))
-        slope = 0.0
-    return Calibration(slope=float(slope), intercept=float(intercept))
+        rest = _least(columns[:, 1:], cases.positive, weights, start=np.zeros(2))
+        found = np.concatenate([np.zeros(1), rest])
+    slope, rivalry, intercept = found.tolist()
+    return Calibration(slope=slope, rivalry=rivalry, intercept=intercept)
 
 
 def _least(

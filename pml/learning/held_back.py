@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float32, Float64
+from jaxtyping import Float32, Float64
 
 from pml.learning.calibration import (
     Calibration,
     CalibrationReport,
+    Cases,
     brier,
     calibration_error,
     fitted,
@@ -22,6 +23,7 @@ from pml.learning.prepared import PreparedFold, marks_of
 from pml.learning.sampling import Candidates
 from pml.learning.training_config import TrainingConfig
 from pml.models.inputs import Queries, RankingTask
+from pml.models.log_partition import log_partition
 from pml.models.shgat import Shgat
 
 Scores = Float32[np.ndarray, "queries candidates"]
@@ -70,23 +72,24 @@ def ndcg_by_task(
 
 def calibrated(examples: TaskExamples, scores: Scores) -> Calibration:
     """Fitted to all candidates of the queries (`_cases`)."""
-    return fitted(*_cases(examples, scores))
+    return fitted(_cases(examples, scores))
 
 
 def report(examples: TaskExamples, scores: Scores, calibration: Calibration) -> CalibrationReport:
     """How true the chances are."""
-    values, positive, weights = _cases(examples, scores)
-    chances = calibration.chances(values)
-    known = np.flatnonzero(examples.targets.served)
-    best = scores[known].argmax(axis=1) if scores.shape[1] else np.zeros(0, dtype=np.int64)
+    cases = _cases(examples, scores)
+    chances = calibration.chances(cases.scores, cases.log_partitions)
+    known = np.flatnonzero(examples.targets.served) if scores.shape[1] else np.zeros(0, np.int64)
+    best = scores[known].argmax(axis=1)
     hit = [
         place in examples.targets.positives[row].tolist()
-        for row, place in zip(known.tolist(), best.tolist(), strict=False)
+        for row, place in zip(known.tolist(), best.tolist(), strict=True)
     ]
-    top = calibration.chances(scores[known[: len(best)], best].astype(np.float64))
+    asked = scores[known].astype(np.float64)
+    top = calibration.chances(asked.max(axis=1), log_partition(asked))
     return CalibrationReport(
-        log_loss=log_loss(chances, positive, weights),
-        brier=brier(chances, positive, weights),
+        log_loss=log_loss(chances, cases.positive, cases.weights),
+        brier=brier(chances, cases.positive, cases.weights),
         top_error=calibration_error(top, np.array(hit, dtype=bool)),
     )
 
@@ -120,12 +123,8 @@ def _loss(examples: TaskExamples, scores: Scores, config: TrainingConfig) -> flo
     return float(counted @ each / counted.sum())
 
 
-def _cases(
-    examples: TaskExamples, scores: Scores
-) -> tuple[
-    Float64[np.ndarray, " cases"], Bool[np.ndarray, " cases"], Float64[np.ndarray, " cases"]
-]:
-    """Score, truth and weight of candidates: all of a query that something served, else the failed.
+def _cases(examples: TaskExamples, scores: Scores) -> Cases:
+    """All candidates of a query that something served, else those that failed.
 
     Where what served is no candidate, none of them serves: left out, such queries would make
     chances too high wherever much of what is asked is new.
@@ -136,5 +135,14 @@ def _cases(
         positive[row, served] = True
         counted[row, failed] = True
         counted[row] |= targets.served[row]
-    weights = np.broadcast_to(targets.weights[:, None], scores.shape)[counted]
-    return scores[counted].astype(np.float64), positive[counted], weights.astype(np.float64)
+    precise = scores.astype(np.float64)
+
+    def of_query(values: np.ndarray) -> Float64[np.ndarray, " cases"]:
+        return np.broadcast_to(values[:, None], scores.shape)[counted].astype(np.float64)
+
+    return Cases(
+        scores=precise[counted],
+        log_partitions=of_query(log_partition(precise)),
+        positive=positive[counted],
+        weights=of_query(targets.weights),
+    )

@@ -157,7 +157,7 @@ def _judge(
 
 def _set_calibration(model: Shgat, calibrations: Mapping[RankingTask, Calibration]) -> None:
     for task, found in calibrations.items():
-        values = torch.tensor([found.slope, found.intercept])
+        values = torch.tensor(found.numbers)
         model.calibration.get_buffer(task.value).copy_(values)
 
 

@@ -34,7 +34,8 @@ with :math:`q = Q_t x` (for the next tool plus ``last`` times the state of the l
 features of head f as `pml.features.standardising.Standardiser` makes them (clipped too),
 :math:`u_f = A_{ft} x + d_{ft}`, evidence :math:`e_i` and query stats :math:`m`.  Each term is what
 its head contributed.  The probability is :math:`\sigma(\text{slope} \cdot s_i +
-\text{intercept})`, calibrated on held-back queries.
+\text{rivalry} \cdot \log \sum_j e^{s_j} + \text{intercept})`, with j over all candidates,
+calibrated on held-back queries.
 """
 
 from collections.abc import Iterator
@@ -128,7 +129,7 @@ def _shapes(config: ShgatConfig, trained_nodes: int) -> Iterator[tuple[str, tupl
         yield f"evidence.{task}.base", (columns,)
         yield f"evidence.{task}.by_stats", (columns, len(config.stats))
         yield f"bias.{task}", (1,)
-        yield f"calibration.{task}", (2,)  # slope, intercept
+        yield f"calibration.{task}", (3,)  # slope, rivalry, intercept
 
 
 def _feature_shapes(config: ShgatConfig) -> Iterator[tuple[str, tuple[int, ...]]]:

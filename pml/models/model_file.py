@@ -26,7 +26,7 @@ from pml.models.hypergraph import Hypergraph
 from pml.models.trained_ids import TrainedIds
 
 FORMAT = "pml-shgat"
-VERSION = 1
+VERSION = 2
 _MEMBERS, _CONTAINERS = "graph.members", "graph.containers"
 _HEADER_BYTES = 8
 """A safetensors blob begins with the length of its header."""

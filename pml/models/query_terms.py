@@ -43,17 +43,21 @@ class EvidenceWeights(nn.Module):
 
 
 class Calibration(nn.Module):
-    """Slope and intercept by task; buffers, as they are fitted after training and apart from it."""
+    """Slope, rivalry and intercept by task (`pml.models.config`).
+
+    They are buffers, as they are fitted after training and apart from it.
+    """
 
     def __init__(self, config: ShgatConfig) -> None:
         super().__init__()
         for task in config.tasks:
-            self.register_buffer(task.value, torch.tensor([1.0, 0.0]))
+            self.register_buffer(task.value, torch.tensor([1.0, 0.0, 0.0]))
 
     def forward(
         self, task: RankingTask, scores: Float[Tensor, "queries candidates"]
     ) -> Float[Tensor, "queries candidates"]:
-        """Probabilities."""
-        slope, intercept = self.get_buffer(task.value)
-        chances: Tensor = torch.sigmoid(slope * scores + intercept)
+        """Probabilities; the scores are of all candidates."""
+        slope, rivalry, intercept = self.get_buffer(task.value)
+        log_partition = torch.logsumexp(scores, dim=1, keepdim=True)
+        chances: Tensor = torch.sigmoid(slope * scores + rivalry * log_partition + intercept)
         return chances

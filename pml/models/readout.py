@@ -16,6 +16,7 @@ from jaxtyping import Float32
 
 from pml.models.config import ShgatConfig
 from pml.models.inputs import RankingTask
+from pml.models.log_partition import log_partition
 from pml.models.projection import Parameters
 
 
@@ -33,8 +34,8 @@ class Readout:
     evidence: Float32[np.ndarray, " evidence"]
     by_stats: Float32[np.ndarray, "evidence stats"]
     intercept: np.float32
-    calibration: Float32[np.ndarray, " 2"]
-    """Slope, intercept."""
+    calibration: Float32[np.ndarray, " 3"]
+    """Slope, rivalry, intercept."""
 
     @classmethod
     def of(cls, config: ShgatConfig, parameters: Parameters, task: RankingTask) -> "Readout":
@@ -76,10 +77,12 @@ class Readout:
         weights = self.evidence + self.by_stats @ stats
         return np.asarray(np.vecdot(evidence, weights))
 
-    def probability(self, raw: Float32[np.ndarray, "..."]) -> Float32[np.ndarray, "..."]:
-        """Calibrated; without overflow however large a score is."""
-        slope, intercept = self.calibration
-        logits = slope * raw + intercept
+    def probabilities(
+        self, raw: Float32[np.ndarray, " candidates"]
+    ) -> Float32[np.ndarray, " candidates"]:
+        """Calibrated, of all candidates; without overflow however large a score is."""
+        slope, rivalry, intercept = self.calibration
+        logits = slope * raw + (rivalry * log_partition(raw) + intercept)
         small = np.exp(-np.abs(logits))
         return np.asarray(np.where(logits >= 0, 1, small) / (1 + small))
 

@@ -100,7 +100,7 @@ class Scorer:
         raw = np.vecdot(rows, self._asked(readout, query))
         raw += self._evidence(readout, query, len(rows))
         raw += readout.intercept
-        return Scores(raw=raw, probabilities=readout.probability(raw))
+        return Scores(raw=raw, probabilities=readout.probabilities(raw))
 
     def _readout(self, task: RankingTask) -> Readout:
         if task not in self._readouts:

@@ -222,7 +222,7 @@ class Shgat(nn.Module):
     def probabilities(
         self, task: RankingTask, scores: Float[Tensor, "queries candidates"]
     ) -> Float[Tensor, "queries candidates"]:
-        """Calibrated chances of being what the query needs."""
+        """Calibrated chances of being what the query needs; the scores are of all candidates."""
         chances: Tensor = self.calibration(task, scores)
         return chances
 

@@ -1,108 +1,154 @@
 """Chances from scores (LE-5) against scipy and scikit-learn, and laws."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from jaxtyping import Bool, Float64
+from jaxtyping import Float64
 from scipy.optimize import minimize
+from scipy.special import expit, logsumexp
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from pml.learning.calibration import Calibration, brier, calibration_error, fitted, log_loss
-
-Cases = tuple[
-    Float64[np.ndarray, " cases"], Bool[np.ndarray, " cases"], Float64[np.ndarray, " cases"]
-]
+from pml.learning.calibration import (
+    Calibration,
+    Cases,
+    brier,
+    calibration_error,
+    fitted,
+    log_loss,
+)
 
 
 @st.composite
 def cases(draw: st.DrawFn, *, largest: float = 1e3, least: int = 1) -> Cases:
     n = draw(st.integers(least, 30))
-    scores = draw(arrays(np.float64, n, elements=st.floats(-largest, largest)))
-    positive = draw(arrays(np.bool_, n))
-    weights = draw(arrays(np.float64, n, elements=st.floats(0, 10)))
-    return scores, positive, weights
+    numbers = arrays(np.float64, n, elements=st.floats(-largest, largest))
+    return Cases(
+        scores=draw(numbers),
+        log_partitions=draw(numbers),
+        positive=draw(arrays(np.bool_, n)),
+        weights=draw(arrays(np.float64, n, elements=st.floats(0, 10))),
+    )
 
 
-def drawn(n: int, *, seed: int, slope: float = 0.7, intercept: float = -2.0) -> Cases:
+def drawn(
+    n: int, *, seed: int, slope: float = 0.7, rivalry: float = -0.4, intercept: float = -2.0
+) -> Cases:
     """Scores with labels whose chances are known."""
     rng = np.random.default_rng(seed)
-    scores = rng.normal(0, 3, n)
-    chances = 1 / (1 + np.exp(-(slope * scores + intercept)))
-    return scores, rng.random(n) < chances, rng.uniform(0.1, 1, n)
+    scores, log_partitions = rng.normal(0, 3, (2, n))
+    true = Calibration(slope=slope, rivalry=rivalry, intercept=intercept)
+    return Cases(
+        scores=scores,
+        log_partitions=log_partitions,
+        positive=rng.random(n) < true.chances(scores, log_partitions),
+        weights=rng.uniform(0.1, 1, n),
+    )
+
+
+def loss_of(calibration: Calibration, of: Cases) -> float:
+    return log_loss(calibration.chances(of.scores, of.log_partitions), of.positive, of.weights)
 
 
 @given(cases())
-def test_calibration_never_loses_to_the_scores_as_they_are(given_cases: Cases) -> None:
-    scores, positive, weights = given_cases
-    found = fitted(scores, positive, weights)
-    before = log_loss(Calibration().chances(scores), positive, weights)
-    after = log_loss(found.chances(scores), positive, weights)
-    assert after <= before + 1e-9 * (1 + before)
+def test_calibration_never_loses_to_the_scores_as_they_are(of: Cases) -> None:
+    before = loss_of(Calibration(), of)
+    assert loss_of(fitted(of), of) <= before + 1e-9 * (1 + before)
 
 
 @given(cases())
-def test_calibration_never_turns_a_ranking_round(given_cases: Cases) -> None:
-    found = fitted(*given_cases)
-    scores = np.sort(given_cases[0])
+def test_calibration_never_turns_the_ranking_of_a_query_round(of: Cases) -> None:
+    found = fitted(of)
+    scores = np.sort(of.scores)
     assert found.slope >= 0
-    assert np.all(np.diff(found.chances(scores)) >= 0)
+    of_one_query = np.full_like(scores, of.log_partitions[0])
+    assert np.all(np.diff(found.chances(scores, of_one_query)) >= 0)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_fit_is_that_of_a_general_optimiser(seed: int) -> None:
-    scores, positive, weights = drawn(400, seed=seed)
+    of = drawn(400, seed=seed)
 
-    def loss(at: Float64[np.ndarray, " 2"]) -> float:
-        logits = at[0] * scores + at[1]
-        losses = np.logaddexp(0, np.where(positive, -logits, logits))
-        return float(weights @ losses + 5e-4 * ((at[0] - 1) ** 2 + at[1] ** 2))
+    def loss(at: Float64[np.ndarray, " 3"]) -> float:
+        logits = at[0] * of.scores + at[1] * of.log_partitions + at[2]
+        losses = np.logaddexp(0, np.where(of.positive, -logits, logits))
+        return float(of.weights @ losses + 5e-4 * np.sum((at - [1, 0, 0]) ** 2))
 
-    best = minimize(loss, np.array([1.0, 0.0]), tol=1e-12)
-    found = fitted(scores, positive, weights)
-    np.testing.assert_allclose([found.slope, found.intercept], best.x, atol=1e-5)
+    best = minimize(loss, np.array([1.0, 0.0, 0.0]), tol=1e-12)
+    np.testing.assert_allclose(fitted(of).numbers, best.x, atol=1e-5)
 
 
 def test_the_fit_is_that_of_an_unpenalised_logistic_regression() -> None:
-    scores, positive, weights = drawn(5_000, seed=5)
+    of = drawn(5_000, seed=5)
     oracle = LogisticRegression(C=np.inf, tol=1e-8)
-    oracle.fit(scores[:, None], positive, sample_weight=weights)
-    found = fitted(scores, positive, weights)
-    assert found.slope == pytest.approx(oracle.coef_[0, 0], abs=1e-3)
-    assert found.intercept == pytest.approx(oracle.intercept_[0], abs=1e-3)
+    columns = np.stack([of.scores, of.log_partitions], axis=1)
+    oracle.fit(columns, of.positive, sample_weight=of.weights)
+    expected = [*oracle.coef_[0], oracle.intercept_[0]]
+    np.testing.assert_allclose(fitted(of).numbers, expected, atol=1e-3)
+
+
+def test_a_chance_that_falls_with_the_scores_of_rivals_is_found() -> None:
+    """Of queries with one answer each, drawn by the softmax of their scores."""
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0, 2, (4_000, 5)) + rng.normal(0, 5, (4_000, 1))
+    partitions = logsumexp(scores, axis=1, keepdims=True)
+    answers = (rng.random((4_000, 1)) > np.exp(scores - partitions).cumsum(axis=1)).sum(axis=1)
+    positive = np.arange(5) == np.minimum(answers, 4)[:, None]
+    of = Cases(
+        scores=scores.ravel(),
+        log_partitions=np.repeat(partitions, 5),
+        positive=positive.ravel(),
+        weights=np.ones(20_000),
+    )
+    found, top = fitted(of), scores.argmax(axis=1)
+    chances = found.chances(scores.max(axis=1), partitions[:, 0])
+    assert found.rivalry < -0.5
+    assert calibration_error(chances, positive[np.arange(4_000), top]) < 0.1
+    alone = fitted(dataclasses.replace(of, log_partitions=np.zeros(20_000)))
+    deaf = alone.chances(scores.max(axis=1), np.zeros(4_000))
+    assert calibration_error(deaf, positive[np.arange(4_000), top]) > 0.2
 
 
 def test_scores_that_mislead_are_told_apart_no_longer() -> None:
-    scores, positive, weights = drawn(400, seed=1, slope=-2.0, intercept=0.0)
-    found = fitted(scores, positive, weights)
-    share = weights @ positive / weights.sum()
+    of = drawn(400, seed=1, slope=-2.0, rivalry=0.0, intercept=0.0)
+    found = fitted(of)
+    share = of.weights @ of.positive / of.weights.sum()
     assert found.slope == 0
-    np.testing.assert_allclose(found.chances(scores), share, atol=1e-3)
+    chances = found.chances(of.scores, np.zeros(400))
+    np.testing.assert_allclose(chances, share, atol=0.03)
 
 
 def test_scores_that_separate_stay_finite() -> None:
     scores = np.array([-1.0, -2.0, 1.0, 2.0])
-    found = fitted(scores, scores > 0, np.ones(4))
-    assert 1 < found.slope < 100
+    of = Cases(scores=scores, log_partitions=np.zeros(4), positive=scores > 0, weights=np.ones(4))
+    assert 1 < fitted(of).slope < 100
 
 
 def test_nothing_known_leaves_scores_as_they_are() -> None:
     nothing = np.zeros(0)
-    assert fitted(nothing, nothing.astype(bool), nothing) == Calibration()
+    of = Cases(
+        scores=nothing, log_partitions=nothing, positive=nothing.astype(bool), weights=nothing
+    )
+    assert fitted(of) == Calibration()
 
 
-@pytest.mark.parametrize(("score", "weight"), [(np.nan, 1.0), (np.inf, 1.0), (0.0, -1.0)])
-def test_what_is_no_number_is_refused(score: float, weight: float) -> None:
+@pytest.mark.parametrize(
+    "change", [{"scores": np.nan}, {"log_partitions": np.inf}, {"weights": -1.0}]
+)
+def test_what_is_no_number_is_refused(change: dict[str, float]) -> None:
+    wrong = {name: np.array([value]) for name, value in change.items()}
     with pytest.raises(ValueError, match="must be finite"):
-        fitted(np.array([score]), np.array([True]), np.array([weight]))
+        fitted(dataclasses.replace(drawn(1, seed=0), **wrong))
 
 
 def test_losses_are_those_of_scikit_learn() -> None:
-    scores, positive, weights = drawn(200, seed=2)
-    chances = Calibration().chances(scores)
+    of = drawn(200, seed=2)
+    chances, positive, weights = expit(of.scores), of.positive, of.weights
     assert log_loss(chances, positive, weights) == pytest.approx(
         sklearn_log_loss(positive, chances, sample_weight=weights)
     )
@@ -112,9 +158,8 @@ def test_losses_are_those_of_scikit_learn() -> None:
 
 
 @given(cases())
-def test_the_calibration_error_is_at_most_the_largest_gap(given_cases: Cases) -> None:
-    scores, positive, _ = given_cases
-    chances = Calibration().chances(scores)
+def test_the_calibration_error_is_at_most_the_largest_gap(of: Cases) -> None:
+    chances, positive = expit(of.scores), of.positive
     found = calibration_error(chances, positive)
     mean_gap = abs(float((chances - positive).mean()))
     assert mean_gap - 1e-12 <= found <= float(np.abs(chances - positive).mean()) + 1e-12

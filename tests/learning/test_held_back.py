@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit, logsumexp
 
-from pml.learning.calibration import Calibration, fitted
+from pml.learning.calibration import Calibration, Cases, fitted
 from pml.learning.examples import Example
 from pml.learning.folds import HeldQueries, TaskExamples, targets_of
 from pml.learning.held_back import calibrated, report
@@ -34,15 +35,19 @@ def task_examples() -> TaskExamples:
 def test_all_candidates_count_where_something_served_even_none_of_them_and_else_what_failed() -> (
     None
 ):
-    expected = fitted(
-        np.array([2.0, 0.5, -1.0, 1.5, 4.0, 4.0, 4.0]),
-        np.array([True, False, False, False, False, False, False]),
-        np.array([1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0]),
+    first, second, third = logsumexp(SCORES.astype(np.float64), axis=1)
+    cases = Cases(
+        scores=np.array([2.0, 0.5, -1.0, 1.5, 4.0, 4.0, 4.0]),
+        log_partitions=np.array([first, first, first, second, third, third, third]),
+        positive=np.array([True, False, False, False, False, False, False]),
+        weights=np.array([1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0]),
     )
-    assert calibrated(task_examples(), SCORES) == expected
+    found, expected = calibrated(task_examples(), SCORES), fitted(cases)
+    np.testing.assert_allclose(found.numbers, expected.numbers, rtol=1e-9)
 
 
 def test_reported_is_the_chance_of_the_best_candidate_where_something_served() -> None:
-    told = report(task_examples(), SCORES, Calibration())
-    of_hit, of_miss = 1 / (1 + np.exp(-np.array([2.0, 4.0])))
+    told = report(task_examples(), SCORES, Calibration(rivalry=-0.5))
+    rivals = logsumexp(SCORES.astype(np.float64), axis=1)
+    of_hit, of_miss = expit(np.array([2.0, 4.0]) - rivals[[0, 2]] / 2)
     assert told.top_error == pytest.approx((1 - of_hit + of_miss) / 2)

@@ -66,9 +66,8 @@ def test_parameters_are_named_and_shaped_as_exports_are(found: Trained) -> None:
     assert shapes == parameter_shapes(CONFIG, trained_nodes=len(found.trained))
     assert all(np.isfinite(values).all() for values in found.parameters.values())
     for task, calibration in found.calibrations.items():
-        slope_and_intercept = [calibration.slope, calibration.intercept]
         np.testing.assert_allclose(
-            found.parameters[f"calibration.{task}"], slope_and_intercept, rtol=1e-6
+            found.parameters[f"calibration.{task}"], calibration.numbers, rtol=1e-6
         )
 
 

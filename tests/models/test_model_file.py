@@ -125,7 +125,7 @@ GATE = MODEL.parameters["up.gate"]
 OTHER = hypergraph(("t0",), ())
 WRONG: dict[str, tuple[bytes, str]] = {
     "another format": (forged(format="onnx"), "expected format pml-shgat, found 'onnx'"),
-    "a newer version": (forged(version=2), "expected version 1, found 2; update PML"),
+    "a newer version": (forged(version=3), "expected version 2, found 3; update PML"),
     "an older version": (forged(version=0), "found 0; train again"),
     "no metadata": (save({"a": GATE}), "a safetensors file of something else"),
     "metadata of another": (save({"a": GATE}, metadata={"x": "y"}), "of something else"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit, logsumexp
 
 from pml.features.members import Members
 from pml.models.checked import LARGEST
@@ -74,9 +75,10 @@ def test_probabilities_are_the_calibrated_sigmoid_of_the_scores(
 ) -> None:
     scorer = scorer_of(world)
     model = exported(CONFIG, world.graph)
-    slope, intercept = model.parameters[f"calibration.{task}"].astype(np.float64)
+    slope, rivalry, intercept = model.parameters[f"calibration.{task}"].astype(np.float64)
     found = scores(scorer, task, asked(scorer, queries_of(world.graph, task), 0))
-    expected = 1 / (1 + np.exp(-(slope * found.raw.astype(np.float64) + intercept)))
+    raw = found.raw.astype(np.float64)
+    expected = expit(slope * raw + rivalry * logsumexp(raw) + intercept)
     np.testing.assert_allclose(found.probabilities, expected, rtol=1e-5)
 
 

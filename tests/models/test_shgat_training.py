@@ -174,11 +174,13 @@ def test_features_are_standardised_by_what_was_seen() -> None:
 
 def test_probabilities_are_calibrated_scores() -> None:
     model = fresh()
-    model.calibration.get_buffer("tools").copy_(torch.tensor([2.0, -1.0]))
+    model.calibration.get_buffer("tools").copy_(torch.tensor([2.0, -0.5, -1.0]))
     task = RankingTask.TOOLS
     asked = model.query_tensors(task, GRAPH, queries_of(GRAPH, task))
     states = model.states(model.view(GRAPH, inputs_of(GRAPH)))
-    expected = torch.sigmoid(2 * model.scores(task, states, asked) - 1)
+    scores = model.scores(task, states, asked)
+    rivals = scores.exp().sum(dim=1, keepdim=True).log()
+    expected = torch.sigmoid(2 * scores - rivals / 2 - 1)
     torch.testing.assert_close(model.score_all_tools(states, asked), expected)
 
 
