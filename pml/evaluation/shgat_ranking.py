@@ -57,7 +57,7 @@ START: Mapping[str, float] = {
     "meaning": 3.0,
 }
 """Weights of the evidence before training; those of texts and meaning were learned on sets whose
-licence allows it (experiments/011-shgat/start.py)."""
+licence allows it (experiments/011-shgat/first_weights.py)."""
 SCALE = 5.0
 LEARNED_SCALE = 1.0
 """Less where weights are fitted first, as evidence holds the cosine too: on dev parts of n8n and

@@ -71,14 +71,14 @@ def ndcg_by_task(
 
 
 def calibrated(examples: TaskExamples, scores: Scores) -> Calibration:
-    """Fitted to all candidates of the queries (`_cases`)."""
-    return fitted(_cases(examples, scores))
+    """Fitted to all candidates of the queries (`cases`)."""
+    return fitted(cases(examples, scores))
 
 
 def report(examples: TaskExamples, scores: Scores, calibration: Calibration) -> CalibrationReport:
     """How true the chances are."""
-    cases = _cases(examples, scores)
-    chances = calibration.chances(cases.scores, cases.log_partitions)
+    truth = cases(examples, scores)
+    chances = calibration.chances(truth.scores, truth.log_partitions)
     known = np.flatnonzero(examples.targets.served) if scores.shape[1] else np.zeros(0, np.int64)
     best = scores[known].argmax(axis=1)
     hit = [
@@ -88,8 +88,8 @@ def report(examples: TaskExamples, scores: Scores, calibration: Calibration) -> 
     asked = scores[known].astype(np.float64)
     top = calibration.chances(asked.max(axis=1), log_partition(asked))
     return CalibrationReport(
-        log_loss=log_loss(chances, cases.positive, cases.weights),
-        brier=brier(chances, cases.positive, cases.weights),
+        log_loss=log_loss(chances, truth.positive, truth.weights),
+        brier=brier(chances, truth.positive, truth.weights),
         top_error=calibration_error(top, np.array(hit, dtype=bool)),
     )
 
@@ -123,7 +123,7 @@ def _loss(examples: TaskExamples, scores: Scores, config: TrainingConfig) -> flo
     return float(counted @ each / counted.sum())
 
 
-def _cases(examples: TaskExamples, scores: Scores) -> Cases:
+def cases(examples: TaskExamples, scores: Scores) -> Cases:
     """All candidates of a query that something served, else those that failed.
 
     Where what served is no candidate, none of them serves: left out, such queries would make
