@@ -1,5 +1,6 @@
 """`pml models`: the registry of models; which one is champion, and back (LE-7, RW-3)."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,7 +40,7 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     They are in MLflow's registry: $MLFLOW_TRACKING_URI, else the folder tracking/.
     """
     if context.invoked_subcommand is None:
-        _told(_registry().versions(), as_json=as_json)
+        _told(_registry().versions() if _anything_tracked() else (), as_json=as_json)
 
 
 def promote(number: Number, as_json: AsJson = False) -> None:
@@ -67,6 +68,13 @@ def get(
         message = f"--out expected a file to write to ({exc.strerror or exc})"
         raise ConfigError(str(out), message) from exc
     result(f"wrote {out} ({len(content):,} bytes)")
+
+
+def _anything_tracked() -> bool:
+    """Whether there is a store to ask: to look at the registry makes none."""
+    from pml.workspace.layout import TRACKING
+
+    return TRACKING.exists() or bool(os.environ.get("MLFLOW_TRACKING_URI"))
 
 
 def _registry() -> "Registry":

@@ -236,3 +236,13 @@ def test_a_training_is_tracked_and_registry_commands_move_the_champion(
     assert (workspace / "m.pml").read_bytes() == a_file(model=b"first")
     assert pml("models", "rollback").returncode == ExitCode.NOT_FOUND
     assert pml("models", "promote", "9").returncode == ExitCode.NOT_FOUND
+
+
+def test_to_look_at_models_where_none_was_tracked_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    answered = CliRunner().invoke(app, ["models"])
+    assert (answered.exit_code, list(tmp_path.iterdir())) == (0, [])
+    assert "no version was registered" in answered.stdout
