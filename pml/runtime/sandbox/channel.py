@@ -152,8 +152,15 @@ class Listener:
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._connected, "127.0.0.1", 0)
+        self._server = await loop.create_server(
+            self._connected, "127.0.0.1", 0, start_serving=False
+        )
         self.port = self._server.sockets[0].getsockname()[1]
+        try:
+            await self._server.start_serving()
+        except BaseException:  # cancelled: nobody would get the server, and it would stay open
+            self._server.close()
+            raise
         return self
 
     async def __aexit__(

@@ -6,22 +6,23 @@ import shutil
 import sys
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 import structlog
 
 from pml.domain.limits import Limits
 from pml.errors import SandboxError
+from pml.runtime.outlast import outlast
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox import command
 from pml.runtime.sandbox.channel import Listener
 from pml.runtime.sandbox.guards import ALL_GUARDS, Guards
-from pml.runtime.sandbox.process import Sandbox, make_scratch
+from pml.runtime.sandbox.process import END_TIMEOUT_S, Sandbox, make_scratch
 from pml.runtime.sandbox.tier import (
     LAUNCHER,
     Tier,
@@ -42,6 +43,10 @@ _SPAWNS_AT_ONCE = 4
 _FRAME_SLACK = 16_000_000
 """A turn's frame may hold a result (escaped once, hence doubled) and this much besides."""
 
+_CLOSE_TIMEOUT_S = 2 * END_TIMEOUT_S
+"""Tasks that end a sandbox themselves have their own bound, which comes first."""
+
+T = TypeVar("T")
 _log = structlog.get_logger()
 
 
@@ -78,8 +83,9 @@ class SandboxPool:
         if not guards.environment:
             self._environment |= os.environ
         self._warm: deque[asyncio.Task[Sandbox]] = deque()
-        self._refills: set[asyncio.Task[None]] = set()
-        self._endings: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._sandboxes: set[Sandbox] = set()
+        """All that were started and have not ended, whoever has them."""
         self._closed = False
         self._spawning = asyncio.Semaphore(_SPAWNS_AT_ONCE)
         self._listener = Listener(
@@ -104,10 +110,18 @@ class SandboxPool:
     async def __aenter__(self) -> Self:
         self._deno_path = self._deno or find_deno()
         self._worker = "".join(part.read_text() for part in sorted(_WORKER.glob("*.js")))
-        await self._listener.__aenter__()
         root, tmpfs = scratch_root(self._scratch_wanted, Path(tempfile.gettempdir()))
         self._base = Path(tempfile.mkdtemp(prefix="pml-sandbox-", dir=root))
         self._reaper.own(self._base)
+        try:
+            await self._open(tmpfs=tmpfs)
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def _open(self, *, tmpfs: bool) -> None:
+        await self._listener.__aenter__()
         self._base.chmod(0o711)  # other users walk through, and list nothing
         host = self._base / _HOST.name
         host.write_bytes(_HOST.read_bytes())
@@ -115,7 +129,6 @@ class SandboxPool:
         reason = await self._why_no_own_uid()
         self.tier = Tier(own_uid=not reason, tmpfs=tmpfs, reason=reason)
         self._refill()
-        return self
 
     async def __aexit__(
         self,
@@ -123,21 +136,26 @@ class SandboxPool:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
+        """End every sandbox, also when cancelled meanwhile: the loop may be next."""
         self._closed = True
         self._size = 0
-        for refill in self._refills:
-            refill.cancel()
-        for task in self._warm:
+        for task in self._tasks:
             task.cancel()
-        results = await asyncio.gather(
-            *self._warm, *self._refills, *self._endings, return_exceptions=True
-        )
-        for result in results:
-            if isinstance(result, Sandbox):
-                await result.kill()
-        await self._listener.__aexit__(kind, error, traceback)
-        shutil.rmtree(self._base, ignore_errors=True)
-        self._reaper.disown(self._base)
+        for sandbox in self._sandboxes:
+            sandbox.stop()
+        try:
+            ends = (sandbox.ended for sandbox in self._sandboxes)
+            await outlast([*self._tasks, *ends], timeout_s=_CLOSE_TIMEOUT_S)
+        finally:
+            for sandbox in self._sandboxes:  # a task may be cancelled before it begins
+                sandbox.clean()
+            self._sandboxes.clear()
+            shutil.rmtree(self._base, ignore_errors=True)
+            self._reaper.disown(self._base)
+            await self._listener.__aexit__(None, None, None)
 
     @asynccontextmanager
     async def checkout(self) -> AsyncIterator[Sandbox]:
@@ -149,9 +167,7 @@ class SandboxPool:
             SandboxError: no sandbox can be started; with what Deno printed.
         """
         sandbox = await self._take()
-        refill = asyncio.create_task(self._refill_after(sandbox))
-        self._refills.add(refill)
-        refill.add_done_callback(self._refills.discard)
+        self._begin(self._refill_after(sandbox))
         try:
             yield sandbox
         finally:
@@ -159,9 +175,7 @@ class SandboxPool:
             if self._closed:  # nobody waits for endings any more, and the loop may be next
                 await self._end(sandbox)
             else:
-                ending = asyncio.create_task(self._end(sandbox))
-                self._endings.add(ending)
-                ending.add_done_callback(self._endings.discard)
+                self._begin(self._end(sandbox))
 
     async def warm(self) -> None:
         """Wait until all that is on its way is warm."""
@@ -177,24 +191,35 @@ class SandboxPool:
         return "" if self._own_uid else "found out before"
 
     async def _take(self) -> Sandbox:
-        while True:
+        while not self._closed:
             task = self._warm.popleft() if self._warm else self._spawn_soon()
             try:
-                sandbox = await asyncio.shield(task)
+                await asyncio.wait([task])
             except asyncio.CancelledError:
                 self._warm.appendleft(task)  # still good for the next, and closed with the pool
                 raise
+            if self._closed:
+                break
+            sandbox = task.result()
             if sandbox.alive:
                 return sandbox
-            await _log.awarning("a waiting sandbox died", output=sandbox.output[-500:])
-            await sandbox.kill()
+            output = sandbox.output[-500:]
+            await self._finish(sandbox)
+            await _log.awarning("a waiting sandbox died", output=output)
+        msg = "the pool of sandboxes is closed"
+        raise SandboxError(msg)
 
     async def _end(self, sandbox: Sandbox) -> None:
+        await self._finish(sandbox)
+        self._refill()
+
+    async def _finish(self, sandbox: Sandbox) -> None:
         try:
             await sandbox.kill()
         except SandboxError as exc:
             await _log.awarning("a sandbox does not end", reason=str(exc))
-        self._refill()
+        finally:
+            self._sandboxes.discard(sandbox)
 
     async def _refill_after(self, sandbox: Sandbox) -> None:
         """Not before the run is over, as long as others wait: booting takes its processor time."""
@@ -207,22 +232,29 @@ class SandboxPool:
             self._warm.append(self._spawn_soon())
 
     def _spawn_soon(self) -> "asyncio.Task[Sandbox]":
-        task = asyncio.create_task(self._spawn())
+        task = self._begin(self._spawn())
         # an error is raised where the sandbox is taken; without a taker nobody misses it
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return task
 
+    def _begin(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """Do it in the background, at most until the pool is closed."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
     async def _spawn(self) -> Sandbox:
         async with self._spawning:
-            sandbox = await self._launch()
+            sandbox = self._launch()
             try:
                 await self._boot(sandbox)
             except BaseException:
-                await sandbox.kill()
+                await self._finish(sandbox)
                 raise
             return sandbox
 
-    async def _launch(self) -> Sandbox:
+    def _launch(self) -> Sandbox:
         uid = random_uid() if self.tier.own_uid else None
         scratch = make_scratch(self._base, uid)
         plan = {
@@ -237,24 +269,21 @@ class SandboxPool:
             "uid": uid,
             "parent": os.getpid() if self._guards.parent_death else None,
         }
+        text = msgspec.json.encode(plan).decode()
         try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", str(LAUNCHER), msgspec.json.encode(plan).decode(),
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT, env={}, cwd="/", start_new_session=True,
-            )  # fmt: skip
+            sandbox = Sandbox(
+                [sys.executable, "-I", "-S", str(LAUNCHER), text],
+                limits=self._limits,
+                guards=self._guards,
+                scratch=scratch,
+                reaper=self._reaper,
+            )
         except OSError as error:
             shutil.rmtree(scratch, ignore_errors=True)
             msg = f"the sandbox cannot be started: {error}"
             raise SandboxError(msg) from error
-        self._reaper.register(process.pid)
-        return Sandbox(
-            process,
-            limits=self._limits,
-            guards=self._guards,
-            scratch=scratch,
-            reaper=self._reaper,
-        )
+        self._sandboxes.add(sandbox)
+        return sandbox
 
     async def _boot(self, sandbox: Sandbox) -> None:
         token, channel = self._listener.expect()

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from pml.domain.json_text import flaw
 from pml.domain.limits import Limits
 from pml.domain.record import JsonText, encode
 from pml.errors import SandboxDiedError, SandboxError
+from pml.runtime.outlast import outlast
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.channel import Channel, ChannelClosedError, FrameError
+from pml.runtime.sandbox.child import Child
 from pml.runtime.sandbox.guards import Guards
 from pml.runtime.sandbox.protocol import (
     CallIssued,
@@ -32,7 +35,7 @@ from pml.runtime.sandbox.protocol import (
     Turn,
 )
 
-_END_TIMEOUT_S = 10.0
+END_TIMEOUT_S = 10.0
 """SIGKILL takes milliseconds; a process in uninterruptible sleep must not hold us for ever."""
 _CRASH_SIGNALS = {signal.SIGTRAP, signal.SIGABRT, signal.SIGILL, signal.SIGSEGV, signal.SIGBUS}
 """How V8 and Deno end when memory cannot be had."""
@@ -48,17 +51,23 @@ class Sandbox:
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        argv: Sequence[str],
         *,
         limits: Limits,
         guards: Guards,
         scratch: Path,
         reaper: Reaper,
     ) -> None:
-        self.pid = process.pid
+        """Start it.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        self._child = Child(argv, self._hear)
+        self.pid = self._child.pid
+        reaper.register(self.pid)
         self.first_turn = asyncio.Event()
         """Set when the program has run for the first time, or never will."""
-        self._process = process
         self._limits = limits
         self._guards = guards
         self.scratch = scratch
@@ -66,8 +75,8 @@ class Sandbox:
         self._reaper = reaper
         self._channel: Channel | None = None
         self._output = bytearray()
-        self._drain = asyncio.create_task(self._read_output())
         self._ended: tuple[SandboxEnd, str] | None = None
+        self._clean = False
         self._inputs = 0
         self._consumed = 0
         self._calls = 0
@@ -82,7 +91,7 @@ class Sandbox:
     @property
     def alive(self) -> bool:
         """Whether the process still runs; asks the system, which knows before the event loop."""
-        if self._process.returncode is not None or self._ended is not None:
+        if self._child.returncode is not None or self._ended is not None:
             return False
         try:
             os.kill(self.pid, 0)
@@ -173,29 +182,48 @@ class Sandbox:
         self._signal(SandboxEnd.KILLED, "it was killed")
 
     async def kill(self) -> None:
-        """Stop it, wait for its end, remove its files.  Idempotent."""
+        """Stop it, wait for its end, remove its files, also when cancelled.  Idempotent.
+
+        Raises:
+            SandboxError: the kernel does not end it.
+        """
         self.stop()
-        await asyncio.shield(self._cleaned())
+        await self._end()
 
     def _signal(self, end: SandboxEnd, detail: str) -> None:
         if self._ended is None:
             self._ended = (end, detail)
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
+        self._child.kill()
 
-    async def _cleaned(self) -> None:
+    @property
+    def ended(self) -> "asyncio.Future[int]":
+        """Done once no process is left; to be waited for, never awaited itself."""
+        return self._child.ended
+
+    async def _end(self) -> None:
         try:
-            async with asyncio.timeout(_END_TIMEOUT_S):
-                await self._process.wait()
-                await self._drain
-        except TimeoutError:
-            msg = f"process {self.pid} did not end {_END_TIMEOUT_S:.0f} s after SIGKILL"
-            raise SandboxError(msg) from None
+            await outlast([self.ended], timeout_s=END_TIMEOUT_S)
+        finally:
+            self.clean()
+        if not self.ended.done():
+            msg = f"process {self.pid} did not end {END_TIMEOUT_S:.0f} s after SIGKILL"
+            raise SandboxError(msg)
+
+    def clean(self) -> None:
+        """Give back what it had, once it has ended.  Idempotent.
+
+        One that does not end stays with the reaper, and so do its files.
+        """
+        if self._clean:
+            return
+        self._clean = True
         if self._channel is not None:
             self._channel.close()
-        self._reaper.release(self.pid)
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        if self.ended.done():
+            self._reaper.release(self.pid)
+            shutil.rmtree(self.scratch, ignore_errors=True)
+        else:
+            self._child.let_go()
         self.first_turn.set()
 
     async def _violation(self, detail: str) -> SandboxDiedError:
@@ -207,31 +235,24 @@ class Sandbox:
         """End what is left of it and say why."""
         if self._ended is None:
             # the socket closes a moment before the process is gone: its own end tells why
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(1.0):
-                    await self._process.wait()
-                    await self._drain
-        if self._ended is None and self._process.returncode is not None:
-            self._ended = explain_end(self._process.returncode, self.output, self._limits)
+            await asyncio.wait([self.ended], timeout=1.0)
+        if self._ended is None and self.ended.done():
+            self._ended = explain_end(self.ended.result(), self.output, self._limits)
         self._signal(SandboxEnd.PROTOCOL, "it closed its connection")
-        await asyncio.shield(self._cleaned())
+        await self._end()
         assert self._ended is not None
         end, detail = self._ended
         return SandboxDiedError(end, f"the sandbox ended: {detail}")
 
-    async def _read_output(self) -> None:
-        stream = self._process.stdout
-        assert stream is not None
+    def _hear(self, data: bytes) -> None:
         cap = self._limits.output_bytes
-        while data := await stream.read(65536):
-            self._output += data[: max(0, cap + 1 - len(self._output))]
-            if len(self._output) > cap and self._guards.output:
-                del self._output[cap:]
-                self._signal(
-                    SandboxEnd.OUTPUT,
-                    f"it wrote more than {cap} bytes to stdout and stderr (output_bytes): print "
-                    "less",
-                )
+        self._output += data[: max(0, cap + 1 - len(self._output))]
+        if len(self._output) > cap and self._guards.output:
+            del self._output[cap:]
+            self._signal(
+                SandboxEnd.OUTPUT,
+                f"it wrote more than {cap} bytes to stdout and stderr (output_bytes): print less",
+            )
 
     async def boot(self, hello: dict[str, Any], channel: "asyncio.Future[Channel]") -> None:
         """Hand over the token and wait until the process is warm.
@@ -239,31 +260,23 @@ class Sandbox:
         Raises:
             SandboxError: it ended, or is not warm in time; with what it printed.
         """
-        stdin = self._process.stdin
-        assert stdin is not None
-        stdin.write(msgspec.json.encode(hello))
-        ended = asyncio.ensure_future(self._process.wait())
+        self._child.send(msgspec.json.encode(hello))
         try:
-            with contextlib.suppress(ConnectionError):  # it is dead: the wait below says so
-                await stdin.drain()
-                stdin.close()
-            either: set[asyncio.Future[Any]] = {channel, ended}
+            either: set[asyncio.Future[Any]] = {channel, self.ended}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not channel.done():
-                raise await self._stillborn()
-            self._channel = channel.result()
-            try:
-                await self._channel.receive()  # "ready"
-            except ChannelClosedError as error:
-                raise await self._stillborn() from error
         finally:
-            ended.cancel()
-            channel.cancel()
+            if not channel.cancel():  # it has come, and is ours to close whatever else happens
+                self._channel = channel.result()
+        if self._channel is None:
+            raise self._stillborn()
+        try:
+            await self._channel.receive()  # "ready"
+        except ChannelClosedError as error:
+            await asyncio.wait([self.ended])
+            raise self._stillborn() from error
 
-    async def _stillborn(self) -> SandboxError:
-        await self._drain
-        status = await self._process.wait()
-        printed = self.output.strip() or f"exit status {status}"
+    def _stillborn(self) -> SandboxError:
+        printed = self.output.strip() or f"exit status {self.ended.result()}"
         return SandboxError(f"the sandbox did not start: {printed}")
 
 

@@ -16,6 +16,8 @@ import structlog
 
 from pml.domain.record import Record
 from pml.errors import SandboxError
+from pml.runtime.outlast import outlast
+from pml.runtime.sandbox.child import Child
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 _FIRST_UID = 61_184
@@ -95,20 +97,18 @@ async def probe_own_uid(deno: Path) -> str:
         "uid": random_uid(),
         "parent": None,
     }
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-S", str(LAUNCHER), msgspec.json.encode(plan).decode(),
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT, env={}, cwd="/", start_new_session=True,
-    )  # fmt: skip
+    said = bytearray()
+    text = msgspec.json.encode(plan).decode()
+    child = Child([sys.executable, "-I", "-S", str(LAUNCHER), text], said.extend)
+    child.send(b"")
     try:
         async with asyncio.timeout(_PROBE_TIMEOUT_S):
-            output, _ = await process.communicate()
+            await asyncio.wait([child.ended])
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode == 0:
+        child.kill()
+        await outlast([child.ended], timeout_s=_PROBE_TIMEOUT_S)
+    if child.returncode == 0:
         return ""
-    reason = output.decode(errors="replace").strip()[-200:] or f"exit {process.returncode}"
+    reason = said.decode(errors="replace").strip()[-200:] or f"exit {child.returncode}"
     await _log.awarning("sandboxes run as root: they cannot be given another user", why=reason)
     return reason

@@ -1,0 +1,188 @@
+"""Nothing that a sandbox began outlives its end, however that is interrupted (EX-2, OP-5).
+
+An event loop that ends cancels every task, some of them twice: a task that another one waits for
+is cancelled by the loop and by the one that waits.  What is pending then is found much later,
+when rubbish is collected, and told to whoever happens to run.
+"""
+
+import asyncio
+import gc
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pml.domain.limits import Limits
+from pml.runtime.reaper import Reaper
+from pml.runtime.sandbox.pool import SandboxPool
+from tests.runtime.sandbox.driver import start_input
+
+AGAIN = 6
+"""So often is a task cancelled that was cancelled already."""
+
+
+def _children() -> set[int]:
+    return {child.pid for child in psutil.Process().children()}
+
+
+def _empty(directory: Path) -> bool:
+    return not list(directory.iterdir())
+
+
+def _after(passes: int, then: Callable[[], object]) -> None:
+    """Call ``then`` after so many passes of the event loop."""
+    if passes:
+        asyncio.get_running_loop().call_soon(_after, passes - 1, then)
+    else:
+        then()
+
+
+def _pool(reaper: Reaper, scratch: Path, *, own_uid: bool | None = False) -> SandboxPool:
+    return SandboxPool(limits=Limits(), reaper=reaper, size=1, scratch=scratch, own_uid=own_uid)
+
+
+@contextmanager
+def _leaving_nothing(scratch: Path) -> Iterator[asyncio.Runner]:
+    """A loop that ends with the block, after which no process, file, task or transport is left."""
+    before = _children()
+    told: list[object] = []
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_exception_handler(lambda _, context: told.append(context))
+        yield runner
+    gc.collect()  # what is left says so now, in this test and not in another
+    assert not told
+    assert _children() <= before
+    assert _empty(scratch)
+
+
+async def test_a_kill_that_is_cancelled_is_seen_to_its_end(reaper: Reaper, tmp_path: Path) -> None:
+    async with _pool(reaper, tmp_path) as pool, pool.checkout() as sandbox:
+        sandbox.start(start_input("for (;;);"))
+        killing = asyncio.create_task(sandbox.kill())
+        for passes in range(AGAIN):
+            _after(passes + 1, killing.cancel)
+        await asyncio.wait([killing])
+        assert killing.cancelled()
+        assert not psutil.pid_exists(sandbox.pid)
+        assert not sandbox.scratch.exists()
+
+
+async def test_a_pool_whose_closing_is_cancelled_is_closed(reaper: Reaper, tmp_path: Path) -> None:
+    before = _children()
+
+    async def opened_and_closed(*, warm: bool) -> None:
+        async with _pool(reaper, tmp_path) as pool:
+            if warm:
+                await pool.warm()
+            task = asyncio.current_task()
+            assert task is not None
+            for passes in range(AGAIN):
+                _after(passes + 1, task.cancel)
+
+    for warm in (False, True):
+        closing = asyncio.create_task(opened_and_closed(warm=warm))
+        await asyncio.wait([closing])
+        assert closing.cancelled()
+        assert _children() <= before
+        assert _empty(tmp_path)
+
+
+def test_a_run_that_is_left_when_the_loop_ends_leaves_nothing(
+    reaper: Reaper, tmp_path: Path
+) -> None:
+    """Whoever waits for the run hands its own cancellation on."""
+
+    async def run(pool: SandboxPool, goes: asyncio.Event) -> None:
+        async with pool.checkout() as sandbox:
+            sandbox.start(start_input("await mcp.a.b();"))
+            await sandbox.turn()
+            goes.set()
+            await sandbox.turn()
+
+    async def wait_for(running: "asyncio.Task[None]") -> None:
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            for passes in range(AGAIN):
+                _after(passes, running.cancel)
+            raise
+
+    async def begin(pool: SandboxPool) -> "set[asyncio.Task[None]]":
+        await pool.__aenter__()
+        goes = asyncio.Event()
+        running = asyncio.create_task(run(pool, goes))
+        await goes.wait()
+        return {running, asyncio.create_task(wait_for(running))}
+
+    async def close(pool: SandboxPool) -> None:
+        await pool.__aexit__(None, None, None)
+
+    with _leaving_nothing(tmp_path) as runner:
+        pool = _pool(reaper, tmp_path)
+        tasks = runner.run(begin(pool))
+        runner.run(close(pool))
+    assert all(task.done() for task in tasks)
+
+
+Moment = Callable[[], None]
+
+
+async def _is_opened(pool: SandboxPool, now: Moment) -> None:
+    now()
+    async with pool:
+        await pool.warm()
+
+
+async def _is_filled(pool: SandboxPool, now: Moment) -> None:
+    async with pool:
+        now()
+        await pool.warm()
+
+
+async def _is_used(pool: SandboxPool, now: Moment) -> None:
+    async with pool:
+        await pool.warm()
+        now()
+        for _ in range(3):
+            async with pool.checkout():
+                await asyncio.sleep(0)
+
+
+async def _is_killed(pool: SandboxPool, now: Moment) -> None:
+    async with pool, pool.checkout() as sandbox:
+        now()
+        await sandbox.kill()
+
+
+async def _is_closed(pool: SandboxPool, now: Moment) -> None:
+    async with pool:
+        await pool.warm()
+        now()
+
+
+@pytest.mark.parametrize("passes", range(5))
+@pytest.mark.parametrize("when", [_is_opened, _is_filled, _is_used, _is_killed, _is_closed])
+def test_a_loop_that_is_interrupted_leaves_nothing(
+    reaper: Reaper,
+    tmp_path: Path,
+    when: Callable[[SandboxPool, Moment], Awaitable[None]],
+    passes: int,
+) -> None:
+    """As the second Ctrl-C does: it ends the loop, which cancels all tasks."""
+
+    async def main() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+
+        def interrupt() -> None:
+            if not task.done():
+                raise KeyboardInterrupt
+
+        # who has to find out about user ids starts one process more
+        pool = _pool(reaper, tmp_path, own_uid=None if when is _is_opened else False)
+        await when(pool, lambda: _after(passes, interrupt))
+
+    with _leaving_nothing(tmp_path) as runner, suppress(KeyboardInterrupt):
+        runner.run(main())
