@@ -21,12 +21,15 @@ from pathlib import Path
 
 from pml.domain.program import Diagnostic, Severity
 from pml.errors import SandboxError
+from pml.runtime.outlast import outlast
 from pml.runtime.sandbox.tier import LAUNCHER, find_deno
 
 CODE = "type"
 """Of the diagnostics."""
 TIMEOUT_S = 20.0
 """A check takes most of a second; types that describe a computation can take for ever."""
+_END_TIMEOUT_S = 10.0
+"""SIGKILL takes milliseconds; a process in uninterruptible sleep must not hold us for ever."""
 _CPU_S = 30
 _DATA_BYTES = 4_000_000_000
 _FILE_BYTES = 50_000_000
@@ -125,7 +128,7 @@ async def _checked(folder: Path, timeout_s: float) -> str | None:
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        await outlast([asyncio.ensure_future(process.wait())], timeout_s=_END_TIMEOUT_S)
     # it ends with 0 or 1; a signal means that a limit ended it
     return said if code in (0, 1) else None
 

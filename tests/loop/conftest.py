@@ -26,10 +26,9 @@ def outside() -> Outside:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def pool() -> AsyncIterator[SandboxPool]:
-    reaper = Reaper.start()
-    async with SandboxPool(limits=Limits(), reaper=reaper, size=2) as warm:
-        yield warm
-    reaper.close()
+    with Reaper.start() as reaper:
+        async with SandboxPool(limits=Limits(), reaper=reaper, size=2) as warm:
+            yield warm
 
 
 @pytest.fixture
