@@ -179,7 +179,8 @@ class SandboxPool:
 
     async def warm(self) -> None:
         """Wait until all that is on its way is warm."""
-        await asyncio.gather(*self._warm, return_exceptions=True)
+        if self._warm:
+            await asyncio.wait(self._warm)  # to cancel this must not cancel them
 
     async def _why_no_own_uid(self) -> str:
         if not self._guards.uid:

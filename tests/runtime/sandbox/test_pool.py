@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from pml.domain.limits import Limits
+from pml.errors import SandboxError
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
 from tests.runtime.sandbox.driver import run_program
@@ -53,6 +54,24 @@ async def test_a_cancelled_checkout_loses_no_sandbox(reaper: Reaper) -> None:
         waiting.cancel()
         await asyncio.wait({waiting})
         assert (await run_program(pool, "return 2;")).value == 2
+
+
+async def test_a_cancelled_wait_for_warm_sandboxes_loses_none(reaper: Reaper) -> None:
+    async with SandboxPool(limits=Limits(), reaper=reaper, size=1) as pool:
+        waiting = asyncio.create_task(pool.warm())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        assert (await run_program(pool, "return 2;")).value == 2
+
+
+async def test_a_program_that_comes_after_the_end_of_the_pool_is_told(reaper: Reaper) -> None:
+    async with SandboxPool(limits=Limits(), reaper=reaper, size=1) as pool:
+        coming = asyncio.create_task(run_program(pool, "return 2;"))
+        await asyncio.sleep(0)
+    for late in (coming, run_program(pool, "return 2;")):
+        with pytest.raises(SandboxError, match="closed"):
+            await late
 
 
 async def test_a_warm_sandbox_that_died_while_waiting_is_replaced(reaper: Reaper) -> None:
