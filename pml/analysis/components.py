@@ -35,10 +35,14 @@ def components(starts: Iterable[T], successors: Callable[[T], Iterable[T]]) -> I
                 if after not in low:
                     pending.append((after, len(low), iter(successors(after))))
                     break
-                low[vertex] = min(low[vertex], low[after])
+                if low[after] < low[vertex]:  # `min` costs a fourth of the whole
+                    low[vertex] = low[after]
             else:
                 pending.pop()
-                if low[vertex] == number:
+                if low[vertex] == number and path[-1] == vertex:  # most are alone
+                    low[vertex] = _CLOSED
+                    yield [path.pop()]
+                elif low[vertex] == number:
                     component = _taken_off(path, vertex)
                     low.update(dict.fromkeys(component, _CLOSED))
                     yield component

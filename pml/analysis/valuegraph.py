@@ -16,35 +16,34 @@ class ValueGraph:
     """
 
     def __init__(self) -> None:
-        self._sources: list[list[int]] = [[]]
-        self._put: list[list[int]] = [[]]
-        self._stored: list[list[int]] = [[]]
+        self._parts: list[list[int]] = [[]]
+        """By node: what it holds the value of, or parts of it."""
+        self._made: dict[int, list[int]] = {}
+        """By node: what it is made of, where that is no part of it."""
+        self._stored: dict[int, list[int]] = {}
+        """By node: what is put into it."""
         self.own: list[int] = [0]
 
     def new(self) -> int:
         """A node."""
-        self._sources.append([])
-        self._put.append([])
-        self._stored.append([])
+        self._parts.append([])
         self.own.append(0)
         return len(self.own) - 1
 
     def flow(self, source: int, target: int) -> None:
         """What ``source`` holds, ``target`` holds; what is put into that, is put into this."""
-        if NOTHING not in {source, target} and source != target:
-            self._sources[target].append(source)
-            self._put[source].append(target)
+        if source != target and source != NOTHING and target != NOTHING:
+            self._parts[target].append(source)
 
     def made(self, source: int, target: int) -> None:
         """What ``source`` holds is in what is made of it, which is no part of it."""
         if source != NOTHING:
-            self._sources[target].append(source)
+            self._made.setdefault(target, []).append(source)
 
     def store(self, value: int, holder: int) -> None:
         """The value is put into the holder, and is what is later found there."""
-        if NOTHING not in {value, holder}:
-            self._stored[holder].append(value)
-            self._put[value].append(holder)
+        if value != NOTHING and holder != NOTHING:
+            self._stored.setdefault(holder, []).append(value)
 
     def join(self, nodes: Iterable[int]) -> int:
         """A node that holds what these hold."""
@@ -59,9 +58,29 @@ class ValueGraph:
     def solved(self) -> list[int]:
         """What every node holds in the end."""
         count = len(self.own)
-        held = [[*sources, count + n] for n, sources in enumerate(self._sources)]
-        put = [
-            [*stored, *(count + n for n in targets)]
-            for stored, targets in zip(self._stored, self._put, strict=True)
+        put = self._put()
+        held = [
+            [*parts, *self._made.get(node, ()), *([count + node] if put[node] else ())]
+            for node, parts in enumerate(self._parts)
         ]
         return gathered([*held, *put], [*self.own, *([0] * count)])[:count]
+
+    def _put(self) -> list[list[int]]:
+        """What leads to the second node of each: nothing where nothing is ever put.
+
+        What is put into a value is put into its parts too, and into what is stored in it.
+        """
+        count = len(self.own)
+        put: list[list[int]] = [[] for _ in self._parts]
+        pending = list(self._stored)
+        seen = set(pending)
+        while pending:
+            node = pending.pop()
+            stored = self._stored.get(node, [])
+            put[node] += stored
+            for part in (*self._parts[node], *stored):
+                put[part].append(count + node)
+                if part not in seen:
+                    seen.add(part)
+                    pending.append(part)
+        return put
