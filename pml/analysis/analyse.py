@@ -253,7 +253,7 @@ def _provided(
     arguments: Arguments, ids: dict[Site, str], catalog: Catalog, graph: Graph, drawn: Drawn
 ) -> list[Edge]:
     """The ``provides`` edges in the order of what they lead to."""
-    found = arguments.told(dataflow_edges(arguments.flows, ids, catalog))
+    found = dataflow_edges(arguments.flows, arguments.fields, ids, catalog)
     found += schema_edges(graph, catalog, {(edge.source, edge.target) for edge in found})
     place = {point.id: index for index, point in enumerate(drawn.points)}
     return sorted(found, key=lambda edge: (place[edge.target], place[edge.source]))

@@ -5,9 +5,7 @@ count that may be in it.  What a program passes on is listed up to a number that
 calls; where more flows, `Arguments.cut` says that the list is not whole.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-
-import msgspec
+from collections.abc import Iterator, Mapping
 
 from pml.analysis.calls import Site
 from pml.analysis.functions import method_of, receiver_of
@@ -24,7 +22,6 @@ from pml.domain.structure import (
     SPREAD,
     Argument,
     Computed,
-    Edge,
     FieldFlow,
     Literal,
     Parameter,
@@ -103,15 +100,12 @@ class Arguments:
         dot = "" if member.startswith("[") else "."
         return Computed(expression=f"({text}){dot}{member}", inputs=inputs)
 
-    def told(self, edges: Iterable[Edge]) -> list[Edge]:
-        """The edges with the parts that flow along them, where these can be told."""
-        by_id = {self._ids[site]: told for site, told in self._fields.items()}
-        return [
-            msgspec.structs.replace(edge, fields=fields)
-            if (fields := _field_flows(by_id[edge.target][edge.source]))
-            else edge
-            for edge in edges
-        ]
+    def fields(self, site: Site, producer: str) -> tuple[FieldFlow, ...]:
+        """The parts of a result that flow into a call, where these can be told."""
+        told = self._fields[site][producer]
+        if not told or _WHOLE in told or len(told) > _MOST_FIELDS:
+            return ()
+        return tuple([FieldFlow(from_field=one, to_field=other) for one, other in sorted(told)])
 
     def _named(self, arguments: list[Syntax]) -> list[tuple[str, Syntax, bool]]:
         if len(arguments) != 1 or bare(arguments[0]).kind != "object":
@@ -171,13 +165,16 @@ class Arguments:
         found = [o for o in origins if o.kind is not From.UNSEEN]
         if len(found) < len(origins):
             found = self._all(site, leaf, found)
+        flows, fields = self.flows[site], self._fields[site]
         for origin in found:
-            if origin.site is not None and origin.site in self._ids:
-                producer = self._ids[origin.site]
-                self.flows[site].setdefault(producer, set()).add(name)
-                told = self._fields[site].setdefault(producer, set())
-                if len(told) <= _MOST_FIELDS:
-                    told.add((_joined_path(origin.path), place))
+            producer = None if origin.site is None else self._ids.get(origin.site)
+            if producer is None:
+                continue
+            if producer not in flows:
+                flows[producer], fields[producer] = set(), set()
+            flows[producer].add(name)
+            if len(fields[producer]) <= _MOST_FIELDS:
+                fields[producer].add((_joined_path(origin.path), place))
         return found
 
     def _all(self, site: Site, leaf: Syntax, seen: list[Origin]) -> list[Origin]:
@@ -197,7 +194,7 @@ class Arguments:
             last = bits.bit_length() - 1  # the latest are kept
             bits ^= 1 << last
             other = self._taint.order.site(last)
-            found.append(Origin(From.CALL, "", other, text, exact=False))
+            found.append(Origin(From.CALL, "", other, text, False))
         return found
 
     # Kinds
@@ -214,7 +211,7 @@ class Arguments:
         inputs = self._inputs(origins)
         if exact and len(inputs) == 1 and len(origins) == 1 and origins[0].exact:
             return inputs[0]
-        every = tuple(dict.fromkeys((*inputs, *lifted)))
+        every = tuple(dict.fromkeys((*inputs, *lifted))) if lifted else inputs
         return Computed(expression=self._source.text(expression), inputs=every)
 
     def _constant(self, node: Syntax) -> object:
@@ -239,12 +236,6 @@ class Arguments:
         if origin.site is not None and origin.site in self._ids:
             return Reference(expression=origin.text, node=self._ids[origin.site])
         return None
-
-
-def _field_flows(told: set[tuple[str, str]]) -> tuple[FieldFlow, ...]:
-    if not told or _WHOLE in told or len(told) > _MOST_FIELDS:
-        return ()
-    return tuple(FieldFlow(from_field=one, to_field=other) for one, other in sorted(told))
 
 
 def _members(source: Source, node: Syntax) -> Iterator[tuple[str, Syntax, bool]]:

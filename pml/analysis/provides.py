@@ -1,13 +1,14 @@
 """``provides`` edges: what flows from one call into another, or could by the schemas (SA-3)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 
 from pml.analysis.calls import Site
 from pml.analysis.fields.mapping import Sides
 from pml.analysis.graph import Graph, Point, Role, Way
 from pml.analysis.schemas import coverage, properties
-from pml.domain.structure import SPREAD, Coverage, Edge, EdgeType, Evidence
-from pml.domain.tools import Catalog, Tool
+from pml.domain.structure import SPREAD, Coverage, Edge, EdgeType, Evidence, FieldFlow
+from pml.domain.tools import Catalog
 
 _Latest = dict[str, frozenset[int]]
 """By tool, the call sites whose result is the latest one of that tool."""
@@ -17,28 +18,40 @@ In a program of n such calls after each other there would be n * n edges."""
 
 
 def dataflow_edges(
-    flows: Mapping[Site, Mapping[str, set[str]]], ids: Mapping[Site, str], catalog: Catalog
+    flows: Mapping[Site, Mapping[str, set[str]]],
+    fields: Callable[[Site, str], tuple[FieldFlow, ...]],
+    ids: Mapping[Site, str],
+    catalog: Catalog,
 ) -> list[Edge]:
-    """An edge for every result that flows into a call's arguments."""
+    """An edge for every result that flows into a call's arguments.
+
+    Args:
+        flows: by call site and the id of what feeds it, the arguments that it feeds.
+        fields: the parts that flow, of the same.
+        ids: of the call sites.
+        catalog: the tools that are called.
+    """
+    covered = cache(partial(_covered, catalog))
     return [
         Edge(
             source=producer,
             target=ids[site],
             type=EdgeType.PROVIDES,
-            coverage=_covered(catalog.find(site.handle.tool), fields),
+            coverage=covered(tool, frozenset(names)),
             evidence=Evidence.DATAFLOW,
+            fields=fields(site, producer),
         )
         for site, producers in flows.items()
-        for producer, fields in producers.items()
+        for tool in [site.handle.tool]
+        for producer, names in producers.items()
     ]
 
 
-def _covered(tool: Tool | None, fields: set[str]) -> Coverage | None:
+def _covered(catalog: Catalog, tool_id: str, names: frozenset[str]) -> Coverage | None:
+    tool = catalog.find(tool_id)
     if tool is None:
         return None
-    if SPREAD in fields:
-        fields = fields | set(properties(tool.input_schema))
-    return coverage(tool, fields)
+    return coverage(tool, names.union(properties(tool.input_schema)) if SPREAD in names else names)
 
 
 def schema_edges(graph: Graph, catalog: Catalog, known: set[tuple[str, str]]) -> list[Edge]:

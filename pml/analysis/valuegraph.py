@@ -11,8 +11,8 @@ NOTHING = 0
 class ValueGraph:
     """Nodes are numbers; what a node holds on its own is a set of bits.
 
-    Beside each node there is one for what may have been put into it.  Invariant: that leads to
-    the node itself, and to what is put into all that the node is made of.
+    Beside each node into which anything may be put there is one for what that is.  Invariant: it
+    leads to the node itself, and to what is put into all that the node is made of.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class ValueGraph:
 
     def flow(self, source: int, target: int) -> None:
         """What ``source`` holds, ``target`` holds; what is put into that, is put into this."""
-        if source != target and source != NOTHING and target != NOTHING:
+        if source != target and NOTHING not in (source, target):
             self._parts[target].append(source)
 
     def made(self, source: int, target: int) -> None:
@@ -42,7 +42,7 @@ class ValueGraph:
 
     def store(self, value: int, holder: int) -> None:
         """The value is put into the holder, and is what is later found there."""
-        if value != NOTHING and holder != NOTHING:
+        if NOTHING not in (value, holder):
             self._stored.setdefault(holder, []).append(value)
 
     def join(self, nodes: Iterable[int]) -> int:
@@ -57,30 +57,26 @@ class ValueGraph:
 
     def solved(self) -> list[int]:
         """What every node holds in the end."""
-        count = len(self.own)
-        put = self._put()
-        held = [
-            [*parts, *self._made.get(node, ()), *([count + node] if put[node] else ())]
-            for node, parts in enumerate(self._parts)
-        ]
-        return gathered([*held, *put], [*self.own, *([0] * count)])[:count]
+        put = self._put_into()
+        sources = [[*parts, *self._made.get(node, ())] for node, parts in enumerate(self._parts)]
+        sources += [list(self._stored.get(node, ())) for node in put]
+        for node, number in put.items():
+            sources[node].append(number)
+            for part in (*self._parts[node], *self._stored.get(node, ())):
+                sources[put[part]].append(number)
+        return gathered(sources, [*self.own, *([0] * len(put))])[: len(self.own)]
 
-    def _put(self) -> list[list[int]]:
-        """What leads to the second node of each: nothing where nothing is ever put.
+    def _put_into(self) -> dict[int, int]:
+        """The nodes into which anything may be put, each with the number of the one beside it.
 
         What is put into a value is put into its parts too, and into what is stored in it.
         """
-        count = len(self.own)
-        put: list[list[int]] = [[] for _ in self._parts]
         pending = list(self._stored)
-        seen = set(pending)
+        found = dict.fromkeys(pending)
         while pending:
             node = pending.pop()
-            stored = self._stored.get(node, [])
-            put[node] += stored
-            for part in (*self._parts[node], *stored):
-                put[part].append(count + node)
-                if part not in seen:
-                    seen.add(part)
+            for part in (*self._parts[node], *self._stored.get(node, ())):
+                if part not in found:
+                    found[part] = None
                     pending.append(part)
-        return put
+        return {node: number for number, node in enumerate(found, len(self.own))}
