@@ -23,6 +23,7 @@ from pml.analysis.syntax import FUNCTIONS
 from pml.domain.structure import EdgeType
 
 _CERTAINTY = {Way.PASSES: Certainty.PASSED, Way.LATER: Certainty.LATER}
+_EACH = tuple(Certainty)
 _PAST = frozenset({Way.THROWN, Way.SKIPS})
 _MAY_BE_LEFT_OUT = FUNCTIONS | {
     "try_statement",
@@ -63,7 +64,7 @@ class Arrivals:
             return found
         seen: set[int] = set()
         pending: list[list[int]] = [[node], [], []]
-        for certainty in Certainty:
+        for certainty in _EACH:
             while pending[certainty]:
                 point = pending[certainty].pop()
                 if point in seen:

@@ -19,7 +19,7 @@ def unescape(text: str) -> str:
 
 def code_units(text: str) -> str:
     """The same, but exact: halves of surrogate pairs stay what they are, alone or not."""
-    return _ESCAPE.sub(_unescape_one, text)
+    return _ESCAPE.sub(_unescape_one, text) if "\\" in text else text
 
 
 def _unescape_one(match: "re.Match[str]") -> str:

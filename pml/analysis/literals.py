@@ -30,6 +30,8 @@ def string_value(source: Source, node: Syntax) -> str | None:
 
 def key_name(source: Source, key: Syntax) -> str | None:
     """The name that a property key stands for; None for a computed one."""
+    if key.kind == "property_identifier":  # most are
+        return source.name(key)
     if key.kind == "string":
         return string_value(source, key)
     if key.kind == "number":
@@ -37,7 +39,7 @@ def key_name(source: Source, key: Syntax) -> str | None:
         return None if isinstance(value, NotLiteral) else str(value)
     if key.kind == "computed_property_name":
         return string_value(source, bare(key.children[0])) if key.children else None
-    return unescape(source.text(key))
+    return source.name(key)
 
 
 def literal(source: Source, node: Syntax) -> Any:  # noqa: ANN401  # any JSON value

@@ -8,7 +8,7 @@ from pml.analysis.fields.mapping import Sides
 from pml.analysis.graph import Graph, Point, Role, Way
 from pml.analysis.schemas import coverage, properties
 from pml.domain.structure import SPREAD, Coverage, Edge, EdgeType, Evidence, FieldFlow
-from pml.domain.tools import Catalog
+from pml.domain.tools import Catalog, Tool
 
 _Latest = dict[str, frozenset[int]]
 """By tool, the call sites whose result is the latest one of that tool."""
@@ -63,42 +63,28 @@ def schema_edges(graph: Graph, catalog: Catalog, known: set[tuple[str, str]]) ->
     a result counts, declared or learned; names and descriptions are too little evidence for an
     edge of a program.
     """
-    matches = _Matches(catalog)
+    find = cache(catalog.find)
+    matching = cache(partial(_matching, find))
     latest: dict[int, _Latest] = {}
     edges: list[Edge] = []
     for number in graph.forward_order():
         here = latest.pop(number, {})
         point = graph.points[number]
         if point is not None and point.role is Role.TASK:
-            edges += _into(graph, point, here, matches, known)
-            tool = catalog.find(point.label)
+            edges += _into(graph, point, here, matching, known)
+            tool = find(point.label)
             if tool is not None and tool.result_schema:
-                here = {**here, tool.id: frozenset({number})}
+                here = {**here, point.label: frozenset({number})}
         for arrow in graph.arrows[number]:
             if arrow.way is not Way.BACK:
                 latest[arrow.target] = _merged(latest.get(arrow.target), here)
     return edges
 
 
-class _Matches:
-    """What the results of a program's tools cover of each other's input, each found out once."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._coverages: dict[tuple[str, str], Coverage | None] = {}
-
-    def coverage(self, producer: str, consumer: str) -> Coverage | None:
-        """By ids of tools; None where nothing matches, and for unknown tools."""
-        pair = (producer, consumer)
-        if pair not in self._coverages:
-            self._coverages[pair] = self._found(producer, consumer)
-        return self._coverages[pair]
-
-    def _found(self, producer: str, consumer: str) -> Coverage | None:
-        first, second = self._catalog.find(producer), self._catalog.find(consumer)
-        if first is None or second is None:
-            return None
-        return _SIDES.provided(first, second)
+def _matching(find: Callable[[str], Tool | None], producer: str, consumer: str) -> Coverage | None:
+    """What a result covers of the other's input, by ids; None for nothing and unknown tools."""
+    first, second = find(producer), find(consumer)
+    return None if first is None or second is None else _SIDES.provided(first, second)
 
 
 _SIDES = Sides(2_000)
@@ -106,11 +92,15 @@ _SIDES = Sides(2_000)
 
 
 def _into(
-    graph: Graph, point: Point, latest: _Latest, matches: _Matches, known: set[tuple[str, str]]
+    graph: Graph,
+    point: Point,
+    latest: _Latest,
+    matching: Callable[[str, str], Coverage | None],
+    known: set[tuple[str, str]],
 ) -> list[Edge]:
     edges: list[Edge] = []
     for tool_id, numbers in latest.items():
-        covered = matches.coverage(tool_id, point.label)
+        covered = matching(tool_id, point.label)
         for number in sorted(numbers) if covered else ():
             source = graph.points[number]
             if source is not None and (source.id, point.id) not in known:

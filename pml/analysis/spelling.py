@@ -43,6 +43,8 @@ def static_key(source: Source, key: Syntax) -> str | None:
 
     ``["__proto__"]`` counts as computed: it is a property, and ``__proto__`` is none.
     """
+    if key.kind in _NAMES:  # most are
+        return source.name(key)
     node = bare(key)
     if node.kind == "computed_property_name" and node.children:
         name = static_text(source, bare(node.children[0]))

@@ -115,7 +115,8 @@ class Source:
         self.lines = Lines(self.data)
         self._ascii = text if self.data.isascii() else None
         """The source where an offset in bytes is one in characters: slices need no decoding."""
-        self._is_plain = b"\\" not in self.data
+        self._plain = self._ascii if b"\\" not in self.data else None
+        """The same, where no name can hold an escape either."""
         self._parsed = _LONE_RETURN.sub(b"\n", self.data)
         """What the parser is given: for it a carriage return alone ends no line."""
         self.by_kind: dict[str, list[Syntax]] = {}
@@ -141,7 +142,9 @@ class Source:
 
     def name(self, node: Syntax) -> str:
         """The name that an identifier spells, escapes resolved."""
-        return self.text(node) if self._is_plain else unescape(self.text(node))
+        if self._plain is not None:
+            return self._plain[node.start : node.end]
+        return unescape(self.text(node))
 
     def release(self) -> None:
         """Take the tree apart when nobody looks at it any more.
