@@ -26,7 +26,7 @@ from pml.domain.structure import ANY_TOOL
 __all__ = ["Calls", "Handle", "Kind", "Site"]
 
 
-class Site(Struct, frozen=True, eq=False):
+class Site(Struct, frozen=True, eq=False, gc=False):
     """A place that calls a tool, or hands one on as a value.
 
     ``expression`` is the tool, ``call`` the call (None where it is only handed on).

@@ -41,6 +41,9 @@ _EITHER = {
 _HANDS_ON = frozenset({"await_expression", "sequence_expression", "non_null_expression"})
 _OPERATORS = frozenset({"&&", "||", "??"})
 _VALUES = FUNCTIONS | CLASSES
+_LEADING = _VALUES | MEMBERS | _HANDS_ON | {*_EITHER, "identifier", "call_expression"}
+_LEADING |= {"shorthand_property_identifier"}
+"""Of these the value may be a function; all others, as most arguments are, stand for none."""
 _FOLLOWED = _VALUES | {
     "identifier",
     "call_expression",
@@ -81,7 +84,10 @@ class FunctionValues:
 
     def of(self, expression: Syntax) -> Found:
         """What an expression may stand for, however many names and calls lie in between."""
-        step = (bare(expression), 0)
+        node = bare(expression)
+        if node.kind not in _LEADING:
+            return ()
+        step = (node, 0)
         if step not in self._known:
             self._resolve(step)
         return self._known[step]

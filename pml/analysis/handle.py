@@ -30,7 +30,7 @@ _NEXT = {
 CALLABLE = frozenset({Kind.TOOL, Kind.CAPABILITY})
 
 
-class Handle(Struct, frozen=True):
+class Handle(Struct, frozen=True, gc=False):
     """What an expression stands for on the way from ``mcp`` to a tool; None is unknown."""
 
     kind: Kind

@@ -22,7 +22,7 @@ from pml.analysis.patterns import (
 from pml.analysis.syntax import CLASSES, FUNCTIONS, MEMBERS, Source, Syntax, bare
 
 
-class Definition(Struct, frozen=True, eq=False):
+class Definition(Struct, frozen=True, eq=False, gc=False):
     """One place that gives a binding a value.
 
     ``weak`` definitions add to a value (``list.push(x)``, ``o.p = x``) and replace nothing.

@@ -21,7 +21,7 @@ class From(Identified):
     UNSEEN = "more than can be followed"
 
 
-class Origin(Struct, frozen=True):
+class Origin(Struct, frozen=True, gc=False):
     """One thing that a value is made of; ``text`` is the expression that reads it.
 
     ``path`` leads to the part of a result that is read, or into which the read goes.

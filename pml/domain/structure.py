@@ -21,7 +21,7 @@ NodeId: TypeAlias = Annotated[str, msgspec.Meta(pattern=_NODE)]
 """A letter per kind (n, d, f, j, l) and a number in source order."""
 
 
-class Literal(Record, frozen=True, kw_only=True, tag="literal"):
+class Literal(Record, frozen=True, kw_only=True, gc=False, tag="literal"):
     """A JSON value written in the code."""
 
     value: Any
@@ -29,7 +29,7 @@ class Literal(Record, frozen=True, kw_only=True, tag="literal"):
     """Of the lifted parameter whose default the value is (SA-9); another may stand for it."""
 
 
-class Reference(Record, frozen=True, kw_only=True, tag="reference"):
+class Reference(Record, frozen=True, kw_only=True, gc=False, tag="reference"):
     """An expression over the result of an earlier call."""
 
     expression: str
@@ -37,13 +37,13 @@ class Reference(Record, frozen=True, kw_only=True, tag="reference"):
     """Id of the call site that produces the value."""
 
 
-class Parameter(Record, frozen=True, kw_only=True, tag="parameter"):
+class Parameter(Record, frozen=True, kw_only=True, gc=False, tag="parameter"):
     """An input of the capability: ``args.x``, or an identifier that nothing declares."""
 
     parameter_name: str
 
 
-class Computed(Record, frozen=True, kw_only=True, tag="computed"):
+class Computed(Record, frozen=True, kw_only=True, gc=False, tag="computed"):
     """Pure code over references and parameters."""
 
     expression: str
@@ -135,7 +135,7 @@ class Evidence(StrEnum):
     SCHEMA = "schema"
 
 
-class FieldFlow(Record, frozen=True, kw_only=True):
+class FieldFlow(Record, frozen=True, kw_only=True, gc=False):
     """Which part of a result flows into which part of a call's arguments.
 
     Both are ways into a value, as ``items[0].id``: names with dots between them, indices in
@@ -147,7 +147,7 @@ class FieldFlow(Record, frozen=True, kw_only=True):
     to_field: str = ""
 
 
-class Edge(Record, frozen=True, kw_only=True):
+class Edge(Record, frozen=True, kw_only=True, gc=False):
     """From one node to another."""
 
     source: NodeId = msgspec.field(name="from")
@@ -161,7 +161,7 @@ class Edge(Record, frozen=True, kw_only=True):
     """Of a dataflow edge: all that flows along it; empty where the parts cannot be told."""
 
 
-class Location(Record, frozen=True, kw_only=True):
+class Location(Record, frozen=True, kw_only=True, gc=False):
     """Where a node stands in the submitted source; lines and columns count from 1."""
 
     line: Ordinal
