@@ -4,7 +4,7 @@ Local references are replaced by what they refer to; one that goes round in a ci
 of the schema, or would make the copy too large, becomes the schema of anything.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -24,7 +24,7 @@ _VALUES = frozenset({"enum", "const", "default", "examples", "required"})
 """Keywords that hold values and names, in which ``$ref`` means nothing."""
 
 
-def subschema(root: dict[str, Any], place: Sequence[str | int]) -> dict[str, Any]:
+def subschema(root: Mapping[str, Any], place: Sequence[str | int]) -> dict[str, Any]:
     """The schema of what stands at ``place`` in a value of the schema ``root``.
 
     Empty, which allows anything, where the schema does not say.
@@ -32,7 +32,7 @@ def subschema(root: dict[str, Any], place: Sequence[str | int]) -> dict[str, Any
     part: Any = root
     for step in place:
         part = _step(root, part, step)
-    if not isinstance(part, dict):
+    if not isinstance(part, Mapping):
         return {}
     found = _Copy(root).schema(part, ())
     dialect = root.get("$schema")
@@ -41,12 +41,12 @@ def subschema(root: dict[str, Any], place: Sequence[str | int]) -> dict[str, Any
     return found if isinstance(found, dict) else {}
 
 
-def _step(root: dict[str, Any], part: object, step: str | int) -> object:
+def _step(root: Mapping[str, Any], part: object, step: str | int) -> object:
     """One step into a schema, by the first of its alternatives that says; None where none does."""
     pending, seen = [part], set[int]()
     while pending:
         part = _resolved(root, pending.pop())
-        if not isinstance(part, dict) or id(part) in seen:
+        if not isinstance(part, Mapping) or id(part) in seen:
             continue
         seen.add(id(part))
         found = _member(part, step) if isinstance(step, str) else _item(part, step)
@@ -57,37 +57,37 @@ def _step(root: dict[str, Any], part: object, step: str | int) -> object:
     return None
 
 
-def _member(part: dict[str, Any], name: str) -> object:
+def _member(part: Mapping[str, Any], name: str) -> object:
     known = part.get("properties")
-    if isinstance(known, dict) and name in known:
+    if isinstance(known, Mapping) and name in known:
         return known[name]
     others = part.get("additionalProperties")
-    return others if isinstance(others, dict) else None
+    return others if isinstance(others, Mapping) else None
 
 
-def _item(part: dict[str, Any], index: int) -> object:
+def _item(part: Mapping[str, Any], index: int) -> object:
     items = part.get("items")
     firsts = _listed(part.get("prefixItems")) or _listed(items)
     if index < len(firsts):
         return firsts[index]
     others = part.get("additionalItems") if isinstance(items, list) else items
-    return others if isinstance(others, dict) else None
+    return others if isinstance(others, Mapping) else None
 
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _resolved(root: dict[str, Any], part: object) -> object:
+def _resolved(root: Mapping[str, Any], part: object) -> object:
     """What a reference, if it is one, leads to in the end; None where to nothing."""
     for _ in range(_HOPS):
-        if not isinstance(part, dict) or not isinstance(part.get("$ref"), str):
+        if not isinstance(part, Mapping) or not isinstance(part.get("$ref"), str):
             return part
         part = target(root, part["$ref"])
     return None
 
 
-def target(root: dict[str, Any], reference: str) -> object:
+def target(root: Mapping[str, Any], reference: str) -> object:
     """What a reference like ``#/$defs/Name`` leads to; None where it leads elsewhere."""
     if reference != "#" and not reference.startswith("#/"):
         return None
@@ -96,7 +96,7 @@ def target(root: dict[str, Any], reference: str) -> object:
         key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(part, list) and key.isdecimal() and int(key) < len(part):
             part = part[int(key)]
-        elif isinstance(part, dict) and key in part:
+        elif isinstance(part, Mapping) and key in part:
             part = part[key]
         else:
             return None
@@ -106,7 +106,7 @@ def target(root: dict[str, Any], reference: str) -> object:
 class _Copy:
     """Copies schemas of one root; ``opened`` are the references that lead to the current one."""
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
         self._left = _MOST
         self._depth = 0
@@ -114,7 +114,7 @@ class _Copy:
     def schema(self, part: object, opened: tuple[str, ...]) -> Any:  # noqa: ANN401  # any JSON
         if isinstance(part, list):
             return [self.schema(item, opened) for item in part]
-        if not isinstance(part, dict):
+        if not isinstance(part, Mapping):
             return part
         self._left -= 1
         if self._left < 0 or self._depth >= _DEEPEST:
@@ -128,22 +128,22 @@ class _Copy:
         self._depth -= 1
         return made
 
-    def _keywords(self, part: dict[str, Any], opened: tuple[str, ...]) -> dict[str, Any]:
+    def _keywords(self, part: Mapping[str, Any], opened: tuple[str, ...]) -> dict[str, Any]:
         made: dict[str, Any] = {}
         for key, value in part.items():
             if key in _DROPPED or key.startswith("$dynamic"):
                 continue
-            if key in _BY_NAME and isinstance(value, dict):
+            if key in _BY_NAME and isinstance(value, Mapping):
                 made[key] = {name: self.schema(inner, opened) for name, inner in value.items()}
             else:
                 made[key] = value if key in _VALUES else self.schema(value, opened)
         return made
 
     def _reference(
-        self, part: dict[str, Any], reference: str, opened: tuple[str, ...]
+        self, part: Mapping[str, Any], reference: str, opened: tuple[str, ...]
     ) -> dict[str, Any]:
         found = None if reference in opened else target(self._root, reference)
-        if not isinstance(found, dict):
+        if not isinstance(found, Mapping):
             return {}
         made: dict[str, Any] = self.schema(found, (*opened, reference))
         beside = self._keywords({k: v for k, v in part.items() if k != "$ref"}, opened)

@@ -37,7 +37,7 @@ class ValueGraph:
 
     def made(self, source: int, target: int) -> None:
         """What ``source`` holds is in what is made of it, which is no part of it."""
-        if source != NOTHING:
+        if NOTHING not in (source, target):
             self._made.setdefault(target, []).append(source)
 
     def store(self, value: int, holder: int) -> None:
