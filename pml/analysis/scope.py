@@ -26,6 +26,7 @@ class Definition(Struct, frozen=True, eq=False, gc=False):
     """One place that gives a binding a value.
 
     ``weak`` definitions add to a value (``list.push(x)``, ``o.p = x``) and replace nothing.
+    (The garbage collector is kept out: no tree leads back to a definition, so there is no cycle.)
     """
 
     value: Syntax

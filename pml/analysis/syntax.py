@@ -342,7 +342,9 @@ def first_offset(node: Syntax) -> int:
 
 def function_of(node: Syntax) -> Syntax:
     """The innermost function around the node, or the program."""
-    for outer in node.ancestors():
-        if outer.kind in FUNCTIONS or outer.parent is None:
-            return outer
-    return node
+    outer = node.parent
+    if outer is None:
+        return node
+    while outer.kind not in FUNCTIONS and outer.parent is not None:  # no generator: asked often
+        outer = outer.parent
+    return outer

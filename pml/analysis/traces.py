@@ -25,6 +25,7 @@ class Origin(Struct, frozen=True, gc=False):
     """One thing that a value is made of; ``text`` is the expression that reads it.
 
     ``path`` leads to the part of a result that is read, or into which the read goes.
+    (The garbage collector is kept out: no tree leads back to its origins, so there is no cycle.)
     """
 
     kind: From

@@ -23,7 +23,7 @@ class Uncalled:
         self._calls = calls
         self.sites: set[Site] = set()
         holding: dict[Syntax, None] = {}
-        for site in calls.sites:
+        for site in calls.sites if self._named else ():
             outer = self._lost(site.node)
             if outer is not None:
                 self.sites.add(site)

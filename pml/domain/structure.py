@@ -21,6 +21,10 @@ NodeId: TypeAlias = Annotated[str, msgspec.Meta(pattern=_NODE)]
 """A letter per kind (n, d, f, j, l) and a number in source order."""
 
 
+# gc=False: a long program has these by the thousands, and they hold values only, so they are in
+# no cycle for the garbage collector to find.
+
+
 class Literal(Record, frozen=True, kw_only=True, gc=False, tag="literal"):
     """A JSON value written in the code."""
 
