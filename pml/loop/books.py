@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import msgspec
 import structlog
 
 from pml.domain import events
@@ -82,7 +83,7 @@ class Books:
             trace = await finished(self._close_again(ending, approval))
         except StoreError as exc:
             ending = store_lost(exc, self.ledger)
-            trace = self._trace(ending)
+            trace = await asyncio.to_thread(self._kept_trace, ending)
             self.means.unclosed[self.run.id] = partial(self._close, ending, None)
         self._say(ending)
         return self._answer(ending, trace, approval)
@@ -107,6 +108,7 @@ class Books:
                 raise
         except PmlError:  # must not replace the cancellation
             _log.exception("cancelled_run_not_closed", run=self.run.id)
+            trace = self._kept_trace(ending)
             self.means.unclosed[self.run.id] = partial(self._close, ending, None)
         self._say(ending)
         if stop is None:
@@ -201,6 +203,21 @@ class Books:
             self.history, ending.state, limits=self.means.limits, reason=reason_of(ending)
         )
 
+    def _kept_trace(self, ending: Ending) -> ExecutionTrace:
+        """What the database holds of the run.
+
+        Nothing else may be told where it cannot be reached: should this process die before it is
+        back, the next one knows no more, and asks about writes whose answers only this one saw.
+        """
+        kept = replace(self.history, ledger=Ledger(self.writer.kept))
+        trace = trace_of(kept, ending.state, limits=self.means.limits, reason=reason_of(ending))
+        tasks = zip(trace.task_results, kept.ledger.calls, self.ledger.calls, strict=False)
+        told = tuple(
+            task if call.outcome == seen.outcome else msgspec.structs.replace(task, **_NOT_KEPT)
+            for task, call, seen in tasks
+        )
+        return msgspec.structs.replace(trace, task_results=told)
+
     def _answer(
         self, ending: Ending, trace: ExecutionTrace, approval: Approval | None
     ) -> ExecuteResponse:
@@ -237,4 +254,8 @@ class Books:
         )
 
 
+_NOT_KEPT = {
+    "error_code": "store_unavailable",
+    "error": "its server answered, and the answer could not be kept: ask how the run stands",
+}
 _WAITING = frozenset(state for state in RunState if state.waits)

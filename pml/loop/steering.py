@@ -42,7 +42,7 @@ from pml.loop.recover import Alive, rescue
 from pml.loop.replan import Replan
 from pml.loop.unasked import never_asked, overdue
 from pml.loop.unclosed import close_the_unclosed
-from pml.runtime.ending import Ending
+from pml.runtime.ending import Ending, waits
 
 _TROUBLE = (StoreError, SandboxError, NoPlaceError)
 
@@ -97,9 +97,10 @@ class Steering:
         try:
             run = await self._root(request.workflow_id)
             history = await self._history(run)
-            if history is None:
+            if history is not None:
+                self._check(request, history)
+            if history is None or await self._waits_after_all(history):
                 return await self.status(run.id)
-            self._check(request, history)
             if (stint := self.engine.under_way.find(run.id)) is not None:
                 return await self.engine.join(stint, _watchers(emit))
             unasked = await overdue(self.engine.store, run) is RunState.RUNNING
@@ -202,6 +203,8 @@ class Steering:
             NoPlaceError: too many runs are under way.
         """
         history = await read_history(self.engine.store, run)
+        if await self._waits_after_all(history):
+            return await self.status(run.id)
         asked = Asked(intent=run.intent, timeout_ms=run.timeout_ms)
         async with self.engine.places.place(0, timeout_ms=run.timeout_ms, user=run.user_id):
             return await self.engine.resume(history, asked)
@@ -239,6 +242,21 @@ class Steering:
             return await read_history(self.engine.store, run)
         except UNREADABLE:
             return None
+
+    async def _waits_after_all(self, history: History) -> bool:
+        """Whether an interrupted run turned out to wait for somebody, and now stands so.
+
+        It was stopped, or the database was lost, in the moment in which it began to wait: its log
+        says more than its state.
+
+        Raises:
+            StoreError: the database is lost.
+        """
+        run = history.run
+        if run.state is not RunState.INTERRUPTED or waits(history.ledger) is None:
+            return False
+        await rescue(self.engine.bookkeeping, run)
+        return True
 
     def _check(self, request: ContinueRequest, history: History) -> None:
         """Refuse what can mean nothing in this run."""

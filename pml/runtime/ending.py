@@ -166,9 +166,9 @@ def reason_of(ending: Ending) -> str:
 def store_lost(error: StoreError, ledger: Ledger) -> Ending:
     """The log could not be written: nothing more was sent, and the run can be resumed."""
     message = (
-        f"{error}. The run was stopped and nothing of it is lost. Once the database is back, a "
-        "server may go on with it by itself: ask how it stands (pml_continue, `pml runs`), and do "
-        "not send it again, or what it does is done twice"
+        f"{error}. The run was stopped. Once the database is back, a server may go on with it by "
+        "itself: ask how it stands (pml_continue, `pml runs`), and do not send it again, or what "
+        "it does is done twice"
     )
     return Ending(
         state=RunState.IN_DOUBT if ledger.in_doubt else RunState.INTERRUPTED,

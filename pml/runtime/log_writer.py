@@ -40,6 +40,11 @@ class LogWriter:
         self._unsure = False
         """Whether an append failed: the store may hold its records all the same."""
 
+    @property
+    def kept(self) -> list[LogRecord]:
+        """The records that the store is known to have."""
+        return self._ledger.records[: self._durable]
+
     async def commit(self) -> None:
         """Return when every record made so far is committed.
 

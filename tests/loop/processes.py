@@ -24,6 +24,7 @@ from pml.domain.record import JsonText
 from pml.domain.response import ExecuteResponse
 from pml.domain.run import Failed, Issued, Outcome, Returned
 from pml.domain.steering import ContinueRequest, DoubtAction, Resolution
+from pml.errors import StoreError
 from pml.loop.act import Act
 from pml.loop.ids import child_run_id
 from pml.loop.keeper import Keeper
@@ -99,6 +100,8 @@ class Process:
         self.left: int | None = None
         """Operations of the store until it dies; None: it does not."""
         self._after = False
+        self._loses_in: int | None = None
+        """Operations of the store until it is lost; None: it is not."""
         self._stops_in: int | None = None
         """Operations of the store until it stands still; None: it does not."""
         self.requests_left: int | None = None
@@ -134,6 +137,14 @@ class Process:
     def die_at(self, operation: int, *, after: bool) -> None:
         """Die at the store's operation of that number from now, before or after it is done."""
         self.left, self._after = operation, after
+
+    def lose_store_at(self, operation: int, *, after: bool) -> None:
+        """From the operation of that number on there is no store until `has_store_again`."""
+        self._loses_in, self._after = operation, after
+
+    def has_store_again(self) -> None:
+        """The store answers."""
+        self._loses_in = None
 
     def stop(self) -> None:
         """It stands still, as after SIGSTOP, until `wake`."""
@@ -180,6 +191,10 @@ class Process:
         await self.goes()
         if self.dead:
             raise Died
+        if self._loses_in is not None:
+            self._loses_in -= 1
+            if self._loses_in < 0:
+                await self._lost(work)
         dies = self.left == 0
         if self.left is not None:
             self.left -= 1
@@ -193,6 +208,13 @@ class Process:
             if dies:
                 self.kill()
                 raise Died
+
+    async def _lost(self, work: Callable[[], Awaitable[Any]]) -> None:
+        """No answer; only the first request may have reached the store."""
+        if self._loses_in == -1 and self._after:
+            await work()
+        message = "the database was lost"
+        raise StoreError(message)
 
     def kill(self) -> None:
         """It is gone, with everything that it was doing."""
