@@ -220,8 +220,10 @@ class Process:
         """It is gone, with everything that it was doing."""
         self.dead = True
         self.world.alive.discard(self.name)
-        for task in self._tasks:
-            task.cancel()
+        stints = (stint.task for stint in self.act.under_way)  # a keeper's are nobody's else
+        for task in (*self._tasks, *stints):
+            if task is not None:
+                task.cancel()
 
     async def do(self, work: Coroutine[Any, Any, ExecuteResponse]) -> ExecuteResponse | None:
         """What it answers; None: it died before that."""
