@@ -17,6 +17,8 @@ import numpy as np
 from jaxtyping import Bool, Float32, Float64
 from scipy.optimize import minimize
 
+_CONSTANT = 1e-6
+"""Deviation up to which a column of evidence is as good as constant."""
 _STEPS = 50
 """Further ones change no ranking that anybody would notice."""
 
@@ -61,8 +63,10 @@ def fitted(
     shape = (gates.shape[1], columns)
     if not queries:
         return _weights(np.zeros(shape))
-    deviation = evidence.std(axis=(0, 1)) + 1e-6
-    scaled = evidence / deviation
+    spread = evidence.std(axis=(0, 1))
+    # What is the same for all candidates orders none: rounding alone would give it a weight.
+    deviation = np.where(spread > _CONSTANT, spread + 1e-6, np.inf)
+    scaled = (evidence / deviation).astype(np.float32)
 
     def loss(
         flat: Float64[np.ndarray, " weights"],

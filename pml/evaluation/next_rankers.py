@@ -1,15 +1,20 @@
 """Rankers of the next tool that are learned on cross-fitted places, and fall back.
 
+Of the whole model and its evidence term alone, one answers.  The whole model begins where the term
+ends, and leaves it only as far as the stopping fold's loss says; so it is the one, unless that fold
+shows that it orders worse (`beats`).  The one that was picked then has to beat the best simple
+method on the judging fold, which nothing was learned, stopped or picked by.
+
 Torch is imported where a whole model is trained and nowhere else.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Float32, Float64
+from jaxtyping import Bool, Float32
 
-from pml.evaluation.conditional_logit import fitted as conditional_logit
 from pml.evaluation.gated_logit import fitted
 from pml.evaluation.next_folds import NEXT
 from pml.evaluation.next_training import NextSettings
@@ -24,6 +29,50 @@ LEAST_FOLDS = 3
 """To learn from, to stop by, to judge by."""
 
 
+class NextRankers:
+    """What some folds teach; each part is learned once, when it is first asked for.
+
+    Args:
+        folds: At least `LEAST_FOLDS`.
+        full: View of all training.
+        settings: How to learn.
+    """
+
+    def __init__(self, folds: Sequence[TrainingFold], full: View, settings: NextSettings) -> None:
+        *self._learned_from, self._stopping, self._judging = folds
+        self._folds, self._full, self._settings = tuple(folds), full, settings
+
+    @cached_property
+    def evidence(self) -> Ranker:
+        """Weighed evidence, or the fallback if the other folds' weights do not beat it."""
+        others = weighed(self._folds[:-1])
+        passes = beats(others, self._fallback, self._judging.tasks[NEXT])
+        return self._weighed if passes else self._fallback
+
+    @cached_property
+    def best(self) -> Ranker:
+        """The whole model, or the evidence alone where that is better; or the fallback."""
+        from pml.evaluation.next_whole import whole_model  # noqa: PLC0415  # torch: seconds
+
+        alone = weighed(self._learned_from)
+        whole = whole_model(self._folds, self._full, self._settings, alone)
+        if beats(alone, whole.on(self._stopping.view), self._stopping.tasks[NEXT]):
+            return self.evidence
+        if not whole.trained.gate.get(NEXT, False):
+            return self._fallback
+        again = whole.refitted(self._folds, self._full, self._settings, self._weighed)
+        return again.on(self._full)
+
+    @cached_property
+    def _weighed(self) -> Ranker:
+        return weighed(self._folds)
+
+    @cached_property
+    def _fallback(self) -> Fallback:
+        """The best on all folds but the judging one."""
+        return self._judging.tasks[NEXT].fallbacks[best_fallbacks(self._folds[:-1])[NEXT]]
+
+
 def weighed(folds: Sequence[TrainingFold]) -> Ranker:
     """Evidence, weighed by the stats of the query: SHGAT with nothing but its evidence term."""
     asked = [_all(fold.tasks[NEXT]) for fold in folds]
@@ -35,48 +84,11 @@ def weighed(folds: Sequence[TrainingFold]) -> Ranker:
     return lambda queries: weights.scores(queries.evidence, queries.stats)
 
 
-def gated(folds: Sequence[TrainingFold]) -> Ranker:
-    """`weighed`, or the best fallback if it is not beaten on the last fold by the others' weights.
-
-    Args:
-        folds: At least two.
-    """
-    *others, judged = folds
-    fallback = judged.tasks[NEXT].fallbacks[best_fallbacks(others)[NEXT]]
-    return weighed(folds) if _passes(weighed(others), judged.tasks[NEXT], fallback) else fallback
-
-
-def model(folds: Sequence[TrainingFold], view: View, settings: NextSettings) -> Ranker:
-    """SHGAT as it is trained, or the fallback if its gate is not passed.
-
-    Weights of evidence begin as those of a conditional logit.
-
-    Args:
-        folds: At least `LEAST_FOLDS`.
-        view: Of all training.
-        settings: How to learn.
-    """
-    import torch  # noqa: PLC0415  # seconds, and an extra
-
-    from pml.learning.shgat_training import train  # noqa: PLC0415
-    from pml.models.start import Start  # noqa: PLC0415
-
-    start = Start(scale=settings.scale, evidence={NEXT: _first_weights(folds, settings)})
-    sizes = settings.config(view.inputs.vectors.shape[1])
-    trained = train(folds, view, sizes, settings.training, start=start)
-    if not trained.gate.get(NEXT, False):
-        return folds[-1].tasks[NEXT].fallbacks[trained.fallbacks[NEXT]]
-    made = trained.model
-    with torch.no_grad():
-        states = made.states(made.view(view.graph, view.inputs))
-
-    def scores(queries: Queries) -> Float32[np.ndarray, "queries candidates"]:
-        with torch.no_grad():
-            asked = made.query_tensors(NEXT, view.graph, queries)
-            found = made.scores(NEXT, states, asked)
-        return np.asarray(found.numpy(), dtype=np.float32)
-
-    return scores
+def beats(one: Ranker, other: Ranker, examples: TaskExamples) -> bool:
+    """Whether it ranks better, and not by chance (`pml.learning.gate`)."""
+    queries, targets = _all(examples), examples.targets
+    reached, least = (ndcg(ranker(queries), targets.positives) for ranker in (one, other))
+    return gate(reached, least, targets.groups, seed=0).passes
 
 
 def _all(examples: TaskExamples) -> Queries:
@@ -88,30 +100,3 @@ def _right(examples: TaskExamples) -> Bool[np.ndarray, "queries candidates"]:
     for row, positives in enumerate(examples.targets.positives):
         right[row, positives] = True
     return right
-
-
-def _passes(ranker: Ranker, examples: TaskExamples, fallback: Fallback) -> bool:
-    """Whether it ranks better than the fallback."""
-    queries, targets = _all(examples), examples.targets
-
-    def reached(
-        scores: Float32[np.ndarray, "queries candidates"],
-    ) -> Float64[np.ndarray, " queries"]:
-        return ndcg(scores, targets.positives)
-
-    verdict = gate(reached(ranker(queries)), reached(fallback(queries)), targets.groups, seed=0)
-    return verdict.passes
-
-
-def _first_weights(folds: Sequence[TrainingFold], settings: NextSettings) -> tuple[float, ...]:
-    """Of the evidence, by a conditional logit on places of all folds."""
-    evidence, first = [], []
-    for fold in folds:
-        examples = fold.tasks[NEXT]
-        rows = np.arange(min(len(examples.queries), settings.first_choices // len(folds)))
-        evidence.append(examples.queries.take(rows).evidence)
-        first += [examples.targets.positives[row][0] for row in rows.tolist()]
-    chosen_tools = np.array(first, dtype=np.int64)
-    return tuple(
-        conditional_logit(np.concatenate(evidence).astype(np.float64), chosen_tools).tolist()
-    )

@@ -1,9 +1,7 @@
 """SHGAT for the next tool, trained on the sequences of a question (LE-5).
 
 Training intents are dealt into folds, and each fold's places are scored on a view (evidence, graph,
-vectors) that was made without its intents (`pml.learning.folds`).  Weights of evidence begin as
-those of a conditional logit on the same places, so that training starts at the pool of experts and
-ends elsewhere only if held-back places say so.
+vectors) that was made without its intents (`pml.learning.folds`).
 """
 
 from collections.abc import Sequence
@@ -34,6 +32,9 @@ from pml.models.config import ShgatConfig
 from pml.models.hypergraph import hypergraph
 from pml.models.inputs import NodeInputs, Queries
 
+WEIGHED = "weighed"
+"""Column of the evidence, weighed by itself."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextSettings:
@@ -43,10 +44,8 @@ class NextSettings:
     """
 
     folds: int = 5
-    most_places: int = 2_500
+    most_places: int = 5_000
     """Places that are learned from; a random part where there are more."""
-    first_choices: int = 1_000
-    """Places by which the first weights of evidence are fitted."""
     heads: int = 4
     head_dim: int = 16
     message_passing: bool = False
@@ -61,7 +60,10 @@ class NextSettings:
     )
 
     def config(self, dim: int) -> ShgatConfig:
-        """Sizes of the model, for vectors of this size."""
+        """Sizes of the model, for vectors of this size.
+
+        Evidence has one column more, for what the others come to (`pml.evaluation.next_whole`).
+        """
         return ShgatConfig(
             dim=dim,
             heads=self.heads,
@@ -70,7 +72,7 @@ class NextSettings:
             message_passing=self.message_passing,
             id_embeddings=self.id_embeddings,
             tasks=(NEXT,),
-            evidence=((NEXT, self.columns),),
+            evidence=((NEXT, (*self.columns, WEIGHED)),),
             stats=STATS,
         )
 

@@ -59,8 +59,9 @@ def shgat_of_capabilities(question: CapabilitiesQuestion) -> Asked | None:
 def _asked(ranker: "Ranker", intents: tuple[str, ...], ids: list[str]) -> Asked:
     place = {key: at for at, key in enumerate(ranker.candidates)}
     columns = [place[key] for key in ids]
+    model, fallback = ranker.scores_and_fallback(intents)
     return Asked(
-        model=ranker.scores(intents)[:, columns],
-        fallback=ranker.fallback(intents)[:, columns],
+        model=model[:, columns],
+        fallback=fallback[:, columns],
         passes=ranker.passes,
     )

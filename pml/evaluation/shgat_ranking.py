@@ -6,9 +6,9 @@ catalogues (`START`) and is trained, stopped, calibrated and judged on folds of 
 Nothing is read of what is asked about.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -100,6 +100,7 @@ class Setting:
 SHIPPED = Setting()
 _BLOCK = 256
 """Intents that are scored together: bounds the memory."""
+_Scores: TypeAlias = Float32[np.ndarray, "intents candidates"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,29 +126,32 @@ class Ranker:
         verdict = self.trained.verdicts.get(self.task)
         return verdict is None or verdict.passes
 
-    @torch.no_grad()
-    def scores(self, intents: Sequence[str]) -> Float32[np.ndarray, "intents candidates"]:
+    def scores(self, intents: Sequence[str]) -> _Scores:
         """The model's, before calibration, which changes no order."""
+        return self.scores_and_fallback(intents)[0]
+
+    @torch.no_grad()
+    def scores_and_fallback(self, intents: Sequence[str]) -> tuple[_Scores, _Scores]:
+        """The model's, and those of what ranks where the gate does not let the model serve.
+
+        Both of the same evidence: retrievers are asked once.
+        """
         model, graph = self.trained.model, self.view.graph
-        states = model.states(model.view(graph, self.view.inputs))
-        blocks = [
-            model.scores(self.task, states, model.query_tensors(self.task, graph, queries)).numpy()
-            for queries in self._blocks(intents)
-        ]
-        empty = np.zeros((0, len(self.candidates)), np.float32)
-        return np.concatenate([empty, *blocks])
-
-    def fallback(self, intents: Sequence[str]) -> Float32[np.ndarray, "intents candidates"]:
-        """What ranks where the gate does not let the model serve."""
-        empty = np.zeros((0, len(self.candidates)), np.float32)
         named = FALLBACKS[self.task]
-        chosen = named[self.trained.fallbacks.get(self.task, next(iter(named)))]
-        return np.concatenate([empty, *map(chosen, self._blocks(intents))])
+        fallback = named[self.trained.fallbacks.get(self.task, next(iter(named)))]
+        states = model.states(model.view(graph, self.view.inputs))
+        empty = np.zeros((0, len(self.candidates)), np.float32)
+        found, fallen = [empty], [empty]
+        for queries in self._blocks(intents):
+            asked = model.query_tensors(self.task, graph, queries)
+            found.append(model.scores(self.task, states, asked).numpy())
+            fallen.append(fallback(queries))
+        return np.concatenate(found), np.concatenate(fallen)
 
-    def _blocks(self, intents: Sequence[str]) -> list[Queries]:
-        starts = range(0, len(intents), _BLOCK)
-        found = [self.evidence.queries(self.task, intents[at : at + _BLOCK]) for at in starts]
-        return [without(queries, self.hidden) for queries in found]
+    def _blocks(self, intents: Sequence[str]) -> Iterator[Queries]:
+        for at in range(0, len(intents), _BLOCK):
+            queries = self.evidence.queries(self.task, intents[at : at + _BLOCK])
+            yield without(queries, self.hidden)
 
 
 def without(queries: Queries, hidden: Sequence[int]) -> Queries:

@@ -11,6 +11,7 @@ configuration's seed, and torch is held to deterministic algorithms meanwhile.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 
@@ -60,20 +61,8 @@ def train(
     Raises:
         ValueError: sizes do not fit the model, or a value is not finite.
     """
-
-    def fresh() -> Shgat:
-        made = Shgat(
-            model,
-            TrainedIds.of(full.graph),
-            generator=torch.Generator().manual_seed(config.seed),
-            start=start,
-            library=library,
-        )
-        made.standardise_by(full.inputs)
-        return made
-
     with _deterministic():
-        made = fresh()
+        made = _fresh(full, model, config, start, library)
         if len(folds) < LEAST_FOLDS:
             return _untrained(made, full, known_errors or {}, best_fallbacks(folds))
         *learned_from, stopping, judging = folds
@@ -83,11 +72,7 @@ def train(
         calibrations = _calibrate(made, stopping, config)
         fallbacks = {**_first(judging), **best_fallbacks(folds[:-1])}
         verdicts, reports = _judge(made, judging, calibrations, fallbacks, config)
-        if config.refit:
-            made = fresh()
-            refit(made, folds, config, epochs=how.best_epoch)
-            _set_calibration(made, calibrations)
-        return Trained(
+        found = Trained(
             model=made.eval(),
             graph=full.graph,
             trained=made.trained,
@@ -99,6 +84,50 @@ def train(
             fallbacks=fallbacks,
             errors=how.errors,
         )
+    if not config.refit:
+        return found
+    return refitted(found, folds, full, config, start=start, library=library)
+
+
+def refitted(
+    found: Trained,
+    folds: Sequence[TrainingFold],
+    full: View,
+    config: TrainingConfig,
+    *,
+    start: Start | None = None,
+    library: Library = "torch",
+) -> Trained:
+    """Trained again on all folds, for as many epochs as were best; all else stays as it was found.
+
+    Args:
+        found: By `train`, with as many folds as it needs.
+        folds: At least two; what stopped and judged is learned from, too.
+        full: What is known now.
+        config: How to train.
+        start: Values before training.
+        library: What computes attention.
+    """
+    with _deterministic():
+        made = _fresh(full, found.model.config, config, start, library)
+        refit(made, folds, config, epochs=found.best_epoch)
+        _set_calibration(made, found.calibrations)
+        return replace(found, model=made.eval())
+
+
+def _fresh(
+    full: View, model: ShgatConfig, config: TrainingConfig, start: Start | None, library: Library
+) -> Shgat:
+    """As it is before training."""
+    made = Shgat(
+        model,
+        TrainedIds.of(full.graph),
+        generator=torch.Generator().manual_seed(config.seed),
+        start=start,
+        library=library,
+    )
+    made.standardise_by(full.inputs)
+    return made
 
 
 def _untrained(

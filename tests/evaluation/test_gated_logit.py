@@ -67,3 +67,12 @@ def test_queries_without_a_right_candidate_count_for_nothing() -> None:
     nothing = fitted(evidence, stats, np.zeros_like(right))
     assert not nothing.base.any()
     assert not nothing.by_stats.any()
+
+
+def test_a_column_that_is_the_same_for_all_candidates_weighs_nothing() -> None:
+    evidence, stats, right = made(2)
+    evidence[:, :, 1] = 1
+    found, without = fitted(evidence, stats, right), fitted(evidence[:, :, [0, 2]], stats, right)
+    assert not found.base[1]
+    assert not found.by_stats[1].any()
+    assert found.base[[0, 2]] == pytest.approx(without.base, abs=1e-3)

@@ -13,7 +13,7 @@ from pml.evaluation.questions import Scores, ToolsQuestion
 from pml.evaluation.sample.errands import errands
 from pml.evaluation.shgat_asking import Asked
 from pml.evaluation.shgat_examples import examples_of
-from pml.evaluation.shgat_folds import COLUMNS, RANKED, Folds
+from pml.evaluation.shgat_folds import COLUMNS, FALLBACKS, RANKED, Folds, ViewEvidence
 from pml.evaluation.shgat_questions import ids_of, of_capabilities, of_tools
 from pml.evaluation.shgat_ranking import Ranker, Setting, encoder_for, trained_ranker
 from pml.evaluation.shgat_views import Source
@@ -22,7 +22,7 @@ from pml.evaluation.tasks.capabilities import TASK as CAPABILITIES
 from pml.evaluation.tasks.tools import TASK as TOOLS
 from pml.learning.folds import HeldQueries, cross_fitted
 from pml.learning.training_config import TrainingConfig
-from pml.models.inputs import RankingTask
+from pml.models.inputs import Queries, RankingTask
 
 QUICK = Setting(training=TrainingConfig(epochs=4), latent=32)
 PAST = frozenset({"votes", "nearest", "alike", "popularity"})
@@ -103,6 +103,26 @@ def test_hidden_columns_are_zeros_when_trained_and_when_asked(
 def test_a_column_that_there_is_not_cannot_be_hidden() -> None:
     with pytest.raises(ValueError, match="nowhere"):
         _ = Setting(without=frozenset({"nowhere"})).hidden
+
+
+def test_model_and_fallback_are_of_the_same_evidence_asked_once(
+    problem: Problem[ToolsQuestion, Scores], ranker: Ranker
+) -> None:
+    asked: list[int] = []
+
+    class Counted(ViewEvidence):
+        def queries(self, task: RankingTask, intents: Sequence[str]) -> Queries:
+            asked.append(len(intents))
+            return ranker.evidence.queries(task, intents)
+
+    counting = replace(ranker, evidence=Counted.__new__(Counted))
+    intents = (problem.question.intents * 300)[:300]
+    model, fallback = counting.scores_and_fallback(intents)
+    assert asked == [256, 44]
+    assert np.array_equal(model, ranker.scores(intents))
+    name = ranker.trained.fallbacks[RankingTask.TOOLS]
+    said = ranker.evidence.queries(RankingTask.TOOLS, intents)
+    np.testing.assert_allclose(fallback, FALLBACKS[RankingTask.TOOLS][name](said), rtol=1e-5)
 
 
 @pytest.mark.parametrize(("passes", "expected"), [(True, 1), (False, 2)])

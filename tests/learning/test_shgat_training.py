@@ -13,7 +13,7 @@ import torch
 
 from pml.learning.examples import Example
 from pml.learning.folds import TrainingFold, View
-from pml.learning.shgat_training import train
+from pml.learning.shgat_training import refitted, train
 from pml.learning.trained import Trained
 from pml.learning.training_config import Draws, Epoch, TrainingConfig
 from pml.models.config import parameter_shapes
@@ -183,3 +183,9 @@ def test_refitting_learns_from_all_folds_for_as_long_as_was_best(found: Trained)
     assert again.history == found.history
     assert again.verdicts == found.verdicts
     assert digest(again) != digest(found)
+
+
+def test_refitting_later_is_refitting_at_once(found: Trained) -> None:
+    catalogue = Catalogue()
+    later = refitted(found, catalogue.folds(), catalogue.view, QUICK, start=START)
+    assert digest(later) == digest(trained(config=replace(QUICK, refit=True)))

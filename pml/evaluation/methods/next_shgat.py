@@ -1,9 +1,10 @@
 """What comes next by SHGAT: state of what was called, the intent, and the evidence of past runs.
 
 Trained on the training sequences, each scored on a view without its intent
-(`pml.evaluation.next_training`).  ``shgat`` is the whole model, ``shgat evidence`` its evidence
-term learned by itself.  Either answers only where it beats the best simple method on training
-intents that it has not learned from (`pml.learning.gate`); elsewhere that method does.
+(`pml.evaluation.next_training`).  ``shgat`` is the whole model, or its evidence term alone where
+that is better (`pml.evaluation.next_rankers`); ``shgat evidence`` is that term whatever is better.
+Either answers only where it beats the best simple method on training intents that it has not
+learned from (`pml.learning.gate`); elsewhere that method does.
 """
 
 from collections.abc import Sequence
@@ -14,11 +15,10 @@ import numpy as np
 from pml.discovery.next_tool import NextToolEvidence, Place
 from pml.embedding.static import default_encoder
 from pml.evaluation.next_parts import ranked
-from pml.evaluation.next_rankers import LEAST_FOLDS, gated, model
+from pml.evaluation.next_rankers import LEAST_FOLDS, NextRankers
 from pml.evaluation.next_training import NextSettings, NextViews
-from pml.evaluation.once import once
+from pml.evaluation.once import once_for
 from pml.evaluation.questions import NextQuestion, Point, Rankings
-from pml.learning.folds import TrainingFold, View
 from pml.models.inputs import Queries
 
 _BLOCK = 256
@@ -29,19 +29,26 @@ _DIGITS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Prepared:
-    """Of a question: what is learned from, and what is known at the end."""
+    """Of the training of a question: what is learned, and what is known at the end."""
 
     views: NextViews
-    folds: tuple[TrainingFold, ...]
-    view: View
+    rankers: NextRankers | None
+    """None where there is too little to learn from."""
     evidence: NextToolEvidence
 
 
-@once
+def _training(question: NextQuestion) -> tuple[object, ...]:
+    return question.tools, question.train, question.past_intents
+
+
+@once_for(_training)
 def _prepared(question: NextQuestion) -> _Prepared:
-    views = NextViews(question, NextSettings(), default_encoder())
-    view, evidence = views.full()
-    return _Prepared(views=views, folds=views.folds(), view=view, evidence=evidence)
+    """The same object for questions of one training, whatever they ask."""
+    settings = NextSettings()
+    views = NextViews(question, settings, default_encoder())
+    folds, (view, evidence) = views.folds(), views.full()
+    rankers = NextRankers(folds, view, settings) if len(folds) >= LEAST_FOLDS else None
+    return _Prepared(views=views, rankers=rankers, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +57,7 @@ class NextShgat:
 
     name: str
     whole: bool
-    """Whether the whole model answers, or its evidence term alone."""
+    """Whether the whole model may answer, or its evidence term alone."""
     task: str = "next"
 
     def answers(self, question: NextQuestion) -> Rankings | None:
@@ -58,12 +65,9 @@ class NextShgat:
         if len(question.past_intents) != len(question.train) or not question.tools:
             return None
         prepared = _prepared(question)
-        if len(prepared.folds) < LEAST_FOLDS:
+        if prepared.rankers is None:
             return None
-        settings = NextSettings()
-        ranker = (
-            model(prepared.folds, prepared.view, settings) if self.whole else gated(prepared.folds)
-        )
+        ranker = prepared.rankers.best if self.whole else prepared.rankers.evidence
         tools = tuple(tool.id for tool in question.tools)
         return [
             ranked(tools, np.asarray(scores, dtype=np.float64).round(_DIGITS))

@@ -23,8 +23,12 @@ SEEN_SHARE = 10
 """The problem ``seen`` asks about one in so many training workflows."""
 
 
-_Taught = tuple[str, tuple[str, ...]]
-"""An intent and the tools called for it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taught:
+    """Sequences of calls, and what they were for; problems share it, and so what is learned."""
+
+    sequences: tuple[tuple[str, ...], ...]
+    intents: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +82,12 @@ def _of_workflows(dataset: Dataset) -> Iterable[NextProblem]:
     if not ordered(dataset.workflows):
         return
     graphs = mostly_graphs(train)
-    for split in held_out(dataset):
+    splits = held_out(dataset)
+    taught = _taught(train if splits else (), graphs)
+    for split in splits:
         asked = sampled(dataset.split(split))
-        yield _problem(split, dataset.tools, _taught(train, graphs), _points(asked, graphs))
-    held = [workflow for split in held_out(dataset) for workflow in dataset.split(split)]
+        yield _problem(split, dataset.tools, taught, _points(asked, graphs))
+    held = [workflow for split in splits for workflow in dataset.split(split)]
     if held and _mostly_new(held, train):
         mixed = shuffled(train)
         cut = len(mixed) - min(SEEN_AT_MOST, len(mixed) // SEEN_SHARE)
@@ -97,12 +103,16 @@ def _mostly_new(workflows: Iterable[Workflow], train: Iterable[Workflow]) -> boo
     return 2 * sum(calls) > len(calls)
 
 
-def _taught(workflows: Iterable[Workflow], graphs: bool) -> list[_Taught]:
-    return [
+def _taught(workflows: Iterable[Workflow], graphs: bool) -> _Taught:
+    pairs = [
         (workflow.intent, sequence)
         for workflow in workflows
         for sequence in (paths(workflow) if graphs else (workflow.nodes,))
     ]
+    return _Taught(
+        sequences=tuple(sequence for _, sequence in pairs),
+        intents=tuple(intent for intent, _ in pairs),
+    )
 
 
 def _points(workflows: Sequence[Workflow], graphs: bool) -> list[_Asked]:
@@ -124,18 +134,21 @@ def _of_episodes(dataset: Dataset) -> Iterable[NextProblem]:
     episodes = [each for each in dataset.episodes if each.id in calls]
     tasks = sorted({each.workflow_id or each.id for each in episodes}, key=_natural)
     group = {task: at for at, task in enumerate(tasks)}
-    taught: list[_Taught] = []
+    sequences: list[tuple[str, ...]] = []
+    intents: list[str] = []
     asked: list[_Asked] = []
     for each in episodes:
         tools = tuple(call.tool_id for call in calls[each.id])
         of = group[each.workflow_id or each.id]
         if of % 10 < 7:  # noqa: PLR2004  # the last three of each ten are asked about
-            taught.append((each.intent, tools))
+            sequences.append(tools)
+            intents.append(each.intent)
             continue
         asked += [
             _Asked(point=Point(prefix=prefix, intent=each.intent), right=right, group=of)
             for prefix, right in _prefixes(tools)
         ]
+    taught = _Taught(sequences=tuple(sequences), intents=tuple(intents))
     yield _problem("episodes", _of_servers_called(dataset), taught, asked)
 
 
@@ -155,14 +168,14 @@ def _of_servers_called(dataset: Dataset) -> tuple[Tool, ...]:
 def _problem(
     label: str,
     tools: tuple[Tool, ...],
-    taught: Sequence[_Taught],
+    taught: _Taught,
     asked: Sequence[_Asked],
 ) -> NextProblem:
     question = NextQuestion(
         tools=tools,
-        train=tuple(tools for _, tools in taught),
+        train=taught.sequences,
         points=tuple(each.point for each in asked),
-        past_intents=tuple(intent for intent, _ in taught),
+        past_intents=taught.intents,
     )
     of_case = np.array([each.group for each in asked], dtype=np.int64)
     right = tuple(each.right for each in asked)

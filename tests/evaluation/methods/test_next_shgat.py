@@ -1,11 +1,13 @@
 """The next tool by what is learned of evidence: what it learns, and when it is silent (LE-5)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pml.discovery.next_tool import COLUMNS
 from pml.embedding.static import default_encoder
-from pml.evaluation.methods.next_shgat import METHODS, NextShgat
+from pml.evaluation.methods.next_shgat import METHODS, NextShgat, _prepared
 from pml.evaluation.next_folds import NEXT
 from pml.evaluation.next_training import NextSettings, NextViews
 from pml.evaluation.questions import NextQuestion, Point
@@ -38,6 +40,13 @@ def test_it_learns_that_here_the_intent_decides(method: NextShgat) -> None:
     assert rankings is not None
     assert [ranking[0] for ranking in rankings] == list(WORDS)
     assert all(sorted(ranking) == list(NAMES) for ranking in rankings)
+
+
+def test_questions_of_one_training_share_what_is_learned() -> None:
+    one = by_intent(("a", "a dog today"))
+    other = replace(one, points=(Point(prefix=("a",), intent="a cat today"),))
+    assert _prepared(one) is _prepared(other)
+    assert _prepared(by_intent()) is not _prepared(one)
 
 
 def test_the_fallback_answers_where_nothing_beats_it() -> None:

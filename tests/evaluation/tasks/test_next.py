@@ -39,6 +39,14 @@ def test_every_proper_prefix_of_a_held_out_workflow_is_a_point() -> None:
     assert values(problem, ["b", "d", "a"], "acc1") == [1, 1, 1]
 
 
+def test_splits_share_what_teaches_so_that_it_is_learned_once() -> None:
+    flows = [flow("abc", None), flow("ab", split="dev"), flow("ac", split="test")]
+    dev, test = TASK.problems(dataset(*flows))
+    assert dev.question.train is test.question.train
+    assert dev.question.past_intents is test.question.past_intents
+    assert dev.question.tools is test.question.tools
+
+
 def test_points_of_one_workflow_are_one_group() -> None:
     problem = only(TASK.problems(TWO))
     assert problem.judge(["", "", ""]).groups.tolist() == [0, 0, 1]
