@@ -66,7 +66,7 @@ def fitted(
     spread = evidence.std(axis=(0, 1))
     # What is the same for all candidates orders none: rounding alone would give it a weight.
     deviation = np.where(spread > _CONSTANT, spread + 1e-6, np.inf)
-    scaled = (evidence / deviation).astype(np.float32)
+    scaled = (evidence / deviation).astype(np.float32, copy=False)
 
     def loss(
         flat: Float64[np.ndarray, " weights"],
