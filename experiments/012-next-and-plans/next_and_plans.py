@@ -1,11 +1,19 @@
 """Next tool and plans by what is learned, beside the simple methods, with intervals.
 
 Run: python experiments/012-next-and-plans/next_and_plans.py --data FOLDER [SET/TASK/LABEL ...]
+
+With ``--quarter`` 0 to 3 nothing is read but training: a quarter of its intents is the split
+``test``, the others teach.  So settings are compared.
 """
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from pml.domain.capability import normalised_intent
+from pml.evaluation.dataset import TRAIN, Dataset
 from pml.evaluation.loading import load
 from pml.evaluation.measuring import Round
 from pml.evaluation.registry import find
@@ -24,17 +32,34 @@ METHODS = {
 }
 
 
+def quartered(dataset: Dataset, quarter: int) -> Dataset:
+    """Training alone, a quarter of its intents held out as ``test``."""
+    train = dataset.split(TRAIN)
+    intents = list(dict.fromkeys(normalised_intent(each.intent) for each in train))
+    order = np.random.default_rng(7).permutation(len(intents))
+    held = {intents[at] for at in order[quarter::4]}
+    workflows = [
+        replace(each, split="test") if normalised_intent(each.intent) in held else each
+        for each in train
+    ]
+    return replace(dataset, workflows=tuple(workflows))
+
+
 def main() -> None:
     """Print a row per method."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--quarter", type=int, choices=range(4))
     parser.add_argument("asked", nargs="*", default=list(ASKED))
     given = parser.parse_args()
     registry = find()
     for asked in given.asked:
         name, task_name, label = asked.split("/")
         task = next(one for one in registry.tasks if one.name == task_name)
-        problems = task.problems(load(given.data / name).dataset)
+        dataset = load(given.data / name).dataset
+        if given.quarter is not None:
+            dataset = quartered(dataset, given.quarter)
+        problems = task.problems(dataset)
         problem = next(one for one in problems if one.label == label)
         round_ = Round(name, task, problem, seed=0)
         for method in registry.of_task(task_name):
