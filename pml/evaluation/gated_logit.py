@@ -63,7 +63,7 @@ def fitted(
     shape = (gates.shape[1], columns)
     if not queries:
         return _weights(np.zeros(shape))
-    spread = evidence.std(axis=(0, 1))
+    spread = evidence.std(axis=(0, 1), dtype=np.float64)
     # What is the same for all candidates orders none: rounding alone would give it a weight.
     deviation = np.where(spread > _CONSTANT, spread + 1e-6, np.inf)
     scaled = (evidence / deviation).astype(np.float32, copy=False)

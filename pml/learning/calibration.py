@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float64
 
-_RIDGE = 1e-3
-"""Observations that the identity (slope 1, intercept 0) weighs: keeps separable scores finite, and
-as fitting starts there, what is fitted is never worse than it."""
+_RIDGES = np.array([1e-3, 1.0, 1e-3])
+"""Observations that the identity (1, 0, 0) weighs against slope, rivalry and intercept: keeps
+separable scores finite, and as fitting starts there, what is fitted is never worse than it.  Few
+queries have hardly more than one log partition, which must not pass for a second intercept."""
 _STEPS = 100
 _HALVINGS = 40
 _DONE = 1e-10
@@ -91,10 +92,14 @@ def fitted(cases: Cases) -> Calibration:
     if not (np.isfinite(columns).all() and np.isfinite(weights).all() and (weights >= 0).all()):
         msg = "scores, log partitions and weights must be finite, and weights not negative"
         raise ValueError(msg)
-    found = _least(columns, cases.positive, weights, start=np.array([1.0, 0.0, 0.0]))
+    found = _least(
+        columns, cases.positive, weights, start=np.array([1.0, 0.0, 0.0]), ridges=_RIDGES
+    )
     if found[0] < 0:
         # The objective is convex, so its least on slopes of 0 and more is at 0.
-        rest = _least(columns[:, 1:], cases.positive, weights, start=np.zeros(2))
+        rest = _least(
+            columns[:, 1:], cases.positive, weights, start=np.zeros(2), ridges=_RIDGES[1:]
+        )
         found = np.concatenate([np.zeros(1), rest])
     slope, rivalry, intercept = found.tolist()
     return Calibration(slope=slope, rivalry=rivalry, intercept=intercept)
@@ -106,20 +111,21 @@ def _least(
     weights: Float64[np.ndarray, " cases"],
     *,
     start: Float64[np.ndarray, " parameters"],
+    ridges: Float64[np.ndarray, " parameters"],
 ) -> Float64[np.ndarray, " parameters"]:
     """Newton steps, halved until the objective falls."""
 
     def objective(at: Float64[np.ndarray, " parameters"]) -> float:
         logits = columns @ at
         losses = np.logaddexp(0.0, np.where(positive, -logits, logits))
-        return float(weights @ losses + _RIDGE / 2 * np.sum((at - start) ** 2))
+        return float(weights @ losses + ridges @ (at - start) ** 2 / 2)
 
     at, value = start, objective(start)
     for _ in range(_STEPS):
         chances = _sigmoid(columns @ at)
-        slope = columns.T @ (weights * (chances - positive)) + _RIDGE * (at - start)
+        slope = columns.T @ (weights * (chances - positive)) + ridges * (at - start)
         bend = (columns * (weights * chances * (1 - chances))[:, None]).T @ columns
-        step = np.linalg.solve(bend + _RIDGE * np.eye(len(at)), slope)
+        step = np.linalg.solve(bend + np.diag(ridges), slope)
         tried = ((at - step * 0.5**n) for n in range(_HALVINGS))
         better = next(((one, new) for one in tried if (new := objective(one)) < value), None)
         if better is None:

@@ -79,19 +79,25 @@ def report(examples: TaskExamples, scores: Scores, calibration: Calibration) -> 
     """How true the chances are."""
     truth = cases(examples, scores)
     chances = calibration.chances(truth.scores, truth.log_partitions)
-    known = np.flatnonzero(examples.targets.served) if scores.shape[1] else np.zeros(0, np.int64)
-    best = scores[known].argmax(axis=1)
-    hit = [
-        place in examples.targets.positives[row].tolist()
-        for row, place in zip(known.tolist(), best.tolist(), strict=True)
-    ]
-    asked = scores[known].astype(np.float64)
-    top = calibration.chances(asked.max(axis=1), log_partition(asked))
     return CalibrationReport(
         log_loss=log_loss(chances, truth.positive, truth.weights),
         brier=brier(chances, truth.positive, truth.weights),
-        top_error=calibration_error(top, np.array(hit, dtype=bool)),
+        top_error=_top_error(examples, scores, calibration),
     )
+
+
+def _top_error(examples: TaskExamples, scores: Scores, calibration: Calibration) -> float:
+    """Of the best candidate's chance, over the queries that something served."""
+    if not scores.shape[1]:
+        return 0.0
+    known = np.flatnonzero(examples.targets.served)
+    asked = scores[known].astype(np.float64)
+    hit = [
+        place in examples.targets.positives[row].tolist()
+        for row, place in zip(known.tolist(), asked.argmax(axis=1).tolist(), strict=True)
+    ]
+    top = calibration.chances(asked.max(axis=1), log_partition(asked))
+    return calibration_error(top, np.array(hit, dtype=bool))
 
 
 def judged(examples: TaskExamples, scores: Scores, *, fallback: str, seed: int) -> GateVerdict:

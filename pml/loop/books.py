@@ -82,8 +82,7 @@ class Books:
             approval = await finished(self._asked(ending))
             trace = await finished(self._close_again(ending, approval))
         except StoreError as exc:
-            ending = store_lost(exc, self.ledger)
-            trace = await asyncio.to_thread(self._kept_trace, ending)
+            ending, trace = await self._without_store(exc)
             self.means.unclosed[self.run.id] = partial(self._close, ending, None)
         self._say(ending)
         return self._answer(ending, trace, approval)
@@ -99,21 +98,27 @@ class Books:
         stop, ending = self.stint.stopped, self.stint.end
         if self.ledger.in_doubt:
             ending = replace(ending, state=RunState.IN_DOUBT)
-        trace = self._trace(ending)
+        trace: ExecutionTrace | None = None
         try:
             ending = await finished(self._with_children(ending))
             trace = await finished(self._close(ending, None))
         except (FencedError, RunStateError):
             if stop is not None:
                 raise
-        except PmlError:  # must not replace the cancellation
+        except PmlError as exc:  # must not replace the cancellation
             _log.exception("cancelled_run_not_closed", run=self.run.id)
-            trace = self._kept_trace(ending)
             self.means.unclosed[self.run.id] = partial(self._close, ending, None)
+            ending, trace = await self._without_store(exc)
         self._say(ending)
         if stop is None:
             raise asyncio.CancelledError
+        assert trace is not None
         return self._answer(ending, trace, None)
+
+    async def _without_store(self, error: PmlError) -> tuple[Ending, ExecutionTrace]:
+        """What is told where how the run stands could not be kept."""
+        ending = store_lost(error, self.ledger)
+        return ending, await finished(asyncio.to_thread(self._kept_trace, ending))
 
     async def _with_children(self, ending: Ending) -> Ending:
         if not ending.state.final or not self.ledger.open_calls:
@@ -190,6 +195,8 @@ class Books:
         self.stint.emit(end)
 
     def _stop_id(self, ending: Ending) -> str | None:
+        if ending.error is not None and ending.error.code == _NOT_KEPT["error_code"]:
+            return None  # who goes on with the run may never have heard of this stop
         if ending.state is RunState.PAUSED and ending.checkpoint is not None:
             return ending.checkpoint.checkpoint_id
         doubt = ending.state is RunState.IN_DOUBT

@@ -4,7 +4,7 @@ A write in a nested run is named by the path of task ids that leads to it: ``n3/
 ``n1`` of the run that call ``n3`` made.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -13,7 +13,7 @@ from pml.domain.ledger import Ledger
 from pml.domain.limits import Limits
 from pml.domain.log_rules import CallState
 from pml.domain.record import encode
-from pml.domain.response import TaskSummary
+from pml.domain.response import ExecuteError, ExecuteResponse, TaskSummary
 from pml.domain.run import Failed, Outcome, Returned
 from pml.domain.steering import DoubtAction, Resolution
 from pml.errors import NotFoundError, RequestError
@@ -145,3 +145,17 @@ def doubt_message(doubts: tuple[Doubt, ...]) -> str:
         f"{named}: sent, and no answer came, so whether it took effect is unknown. Check, then "
         "continue with one resolution for each (retry, result or skip), or abort"
     )
+
+
+def warned(response: ExecuteResponse, unknown: Sequence[str]) -> ExecuteResponse:
+    """How a run stands, for whoever decided about calls that are not in doubt."""
+    if not unknown:
+        return response
+    message = f"resolutions: not in doubt: {', '.join(unknown)}; nothing was done"
+    return msgspec.structs.replace(response, warnings=(*response.warnings, message))
+
+
+def still_open(response: ExecuteResponse, message: str) -> ExecuteResponse:
+    """The response of a run in doubt, with what is still to be decided."""
+    error = ExecuteError(code="in_doubt", message=message)
+    return msgspec.structs.replace(response, error=error)

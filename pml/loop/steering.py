@@ -5,11 +5,8 @@ whoever was slower is told how the run stands instead.  So a request that is sen
 two servers at once, has the effect of one.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-
-import msgspec
 
 from pml.domain.approval import Principal, Role
 from pml.domain.response import ExecuteError, ExecuteResponse
@@ -33,7 +30,7 @@ from pml.loop.act import failed
 from pml.loop.asked import Asked
 from pml.loop.bookkeeping import UNREADABLE, end_run
 from pml.loop.close import History, read_history
-from pml.loop.doubts import answers_of, doubt_message, doubts_of
+from pml.loop.doubts import answers_of, doubt_message, doubts_of, still_open, warned
 from pml.loop.engine import Engine
 from pml.loop.ids import doubt_id
 from pml.loop.means import Emit
@@ -96,11 +93,10 @@ class Steering:
         answers = answers_of(request.resolutions, self.engine.limits)
         try:
             run = await self._root(request.workflow_id)
-            history = await self._history(run)
-            if history is not None:
-                self._check(request, history)
-            if history is None or await self._waits_after_all(history):
+            history = await self._meant(request, run)
+            if history is None:
                 return await self.status(run.id)
+            run = history.run
             if (stint := self.engine.under_way.find(run.id)) is not None:
                 return await self.engine.join(stint, _watchers(emit))
             unasked = await overdue(self.engine.store, run) is RunState.RUNNING
@@ -111,8 +107,8 @@ class Steering:
             left = tuple(doubt for doubt in doubts if doubt.path not in answers)
             stopped = bool(doubts) or run.state is RunState.PAUSED
             if left or (unknown and stopped):  # an answer that is sent twice lets no layer go
-                response = _warned(await self.status(run.id), unknown)
-                return _told(response, doubt_message(left)) if left else response
+                response = warned(await self.status(run.id), unknown)
+                return still_open(response, doubt_message(left)) if left else response
             asked = Asked(
                 intent=run.intent,
                 timeout_ms=run.timeout_ms,
@@ -243,6 +239,24 @@ class Steering:
         except UNREADABLE:
             return None
 
+    async def _meant(self, request: ContinueRequest, run: Run) -> History | None:
+        """The run as it may go on, if the request can be about it.
+
+        Raises:
+            NotFoundError: no such checkpoint of it.
+            RequestError: a resolution is of no task of the run.
+            StoreError: the database is lost.
+        """
+        history = await self._history(run)
+        if history is None:
+            return None
+        self._check(request, history)
+        if not await self._waits_after_all(history):
+            return history
+        if request.checkpoint_id is None and not request.resolutions:
+            return None  # who asks has not heard yet what it waits for
+        return await self._history(await self.engine.store.runs.get(run.id))
+
     async def _waits_after_all(self, history: History) -> bool:
         """Whether an interrupted run turned out to wait for somebody, and now stands so.
 
@@ -327,17 +341,3 @@ def _stops(history: History) -> set[str]:
     run, ledger = history.run, history.ledger
     layers = {r.checkpoint_id for r in ledger.records if isinstance(r, Checkpoint)}
     return layers | {doubt_id(run.id, count) for count in range(1, len(ledger.records) + 1)}
-
-
-def _warned(response: ExecuteResponse, unknown: Sequence[str]) -> ExecuteResponse:
-    """How a run stands, for whoever decided about calls that are not in doubt."""
-    if not unknown:
-        return response
-    message = f"resolutions: not in doubt: {', '.join(unknown)}; nothing was done"
-    return msgspec.structs.replace(response, warnings=(*response.warnings, message))
-
-
-def _told(response: ExecuteResponse, message: str) -> ExecuteResponse:
-    """The response of a run in doubt, with what is still to be decided."""
-    error = ExecuteError(code="in_doubt", message=message)
-    return msgspec.structs.replace(response, error=error)

@@ -22,7 +22,7 @@ from pml.domain.run import (
     Settled,
     Undelivered,
 )
-from pml.errors import DivergedError, SandboxDiedError, SandboxError, StoreError
+from pml.errors import DivergedError, PmlError, SandboxDiedError, SandboxError
 from pml.runtime.calls import Unknown
 from pml.runtime.sandbox import protocol
 
@@ -163,7 +163,7 @@ def reason_of(ending: Ending) -> str:
     return ending.error.message if ending.error else ""
 
 
-def store_lost(error: StoreError, ledger: Ledger) -> Ending:
+def store_lost(error: PmlError, ledger: Ledger) -> Ending:
     """The log could not be written: nothing more was sent, and the run can be resumed."""
     message = (
         f"{error}. The run was stopped. Once the database is back, a server may go on with it by "

@@ -77,7 +77,7 @@ def test_the_fit_is_that_of_a_general_optimiser(seed: int) -> None:
     def loss(at: Float64[np.ndarray, " 3"]) -> float:
         logits = at[0] * of.scores + at[1] * of.log_partitions + at[2]
         losses = np.logaddexp(0, np.where(of.positive, -logits, logits))
-        return float(of.weights @ losses + 5e-4 * np.sum((at - [1, 0, 0]) ** 2))
+        return float(of.weights @ losses + np.dot([5e-4, 0.5, 5e-4], (at - [1, 0, 0]) ** 2))
 
     best = minimize(loss, np.array([1.0, 0.0, 0.0]), tol=1e-12)
     np.testing.assert_allclose(fitted(of).numbers, best.x, atol=1e-5)
@@ -112,6 +112,20 @@ def test_a_chance_that_falls_with_the_scores_of_rivals_is_found() -> None:
     alone = fitted(dataclasses.replace(of, log_partitions=np.zeros(20_000)))
     deaf = alone.chances(scores.max(axis=1), np.zeros(4_000))
     assert calibration_error(deaf, positive[np.arange(4_000), top]) > 0.2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_queries_say_little_of_rivals(seed: int) -> None:
+    """The log partition of one query is the same for all its candidates, as an intercept is."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(0, 2, 40)
+    of = Cases(
+        scores=scores,
+        log_partitions=np.full(40, logsumexp(scores)),
+        positive=np.arange(40) == scores.argmax(),
+        weights=np.ones(40),
+    )
+    assert abs(fitted(of).rivalry) < 0.5
 
 
 def test_scores_that_mislead_are_told_apart_no_longer() -> None:

@@ -1,5 +1,7 @@
 """What of a held-back fold is calibrated on and reported (LE-5)."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
@@ -51,3 +53,17 @@ def test_reported_is_the_chance_of_the_best_candidate_where_something_served() -
     rivals = logsumexp(SCORES.astype(np.float64), axis=1)
     of_hit, of_miss = expit(np.array([2.0, 4.0]) - rivals[[0, 2]] / 2)
     assert told.top_error == pytest.approx((1 - of_hit + of_miss) / 2)
+
+
+def test_without_candidates_there_is_nothing_to_report() -> None:
+    """As of capabilities where only the judging fold would have shown any."""
+    queries = Queries(
+        vectors=np.zeros((3, 2), np.float32),
+        evidence=np.zeros((3, 0, 1), np.float32),
+        stats=np.zeros((3, 0), np.float32),
+    )
+    examples = dataclasses.replace(
+        task_examples(), queries=HeldQueries(queries=queries), targets=targets_of(EXAMPLES, ())
+    )
+    told = report(examples, np.zeros((3, 0), np.float32), Calibration())
+    assert (told.log_loss, told.brier, told.top_error) == (0, 0, 0)

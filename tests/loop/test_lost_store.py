@@ -5,10 +5,12 @@ import asyncio
 import pytest
 
 from pml.domain.ledger import Ledger
-from pml.domain.response import ExecuteResponse
-from pml.domain.run import Returned, RunState
-from pml.domain.steering import ContinueRequest
+from pml.domain.record import JsonText
+from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse
+from pml.domain.run import Outcome, Returned, RunState
+from pml.domain.steering import ContinueRequest, DoubtAction, Resolution
 from pml.errors import StoreError
+from pml.runtime.ending import Ending
 from pml.runtime.sandbox.pool import SandboxPool
 from tests.loop.processes import ADA, Process, World, a_process, a_world, see_through
 from tests.loop.test_crashes import begin, learn, nothing_is_amiss, the_run, undisturbed
@@ -21,6 +23,8 @@ AT_ONCE = 8
 async def told_is_kept(world: World, answer: ExecuteResponse) -> None:
     """Every task of an answer is in the log, with its outcome if it was said to have one."""
     assert answer.workflow_id is not None
+    if answer.error is not None and answer.error.code == "store_unavailable":
+        assert answer.checkpoint_id is None  # a stop that nobody else may know of
     ledger = Ledger(await world.store.run_log.read(answer.workflow_id))
     outcomes = {call.issued.task_id: call.outcome for call in ledger.calls}
     for task in answer.tasks:
@@ -111,3 +115,50 @@ async def test_an_interrupted_run_whose_log_waits_is_told_as_waiting_before_it_g
     assert len(world.outside.requests) == sent
     assert (await process.steering.go_on(request, by=ADA)).status == "success"
     assert len(world.outside.requests) == sent + 1
+
+
+async def test_who_decides_about_an_interrupted_run_is_heard(pool: SandboxPool) -> None:
+    """Its log says that it is in doubt, and whoever decides knows."""
+    world = a_world(pool)
+    process = await a_process(world, "a")
+    process.die_unheard(0)
+    assert await begin(process, "one after the other") is None
+    other = await a_process(world, "b")
+    run = await the_run(world)
+    assert run is not None
+    claimed = await world.store.runs.claim(run, owner="b", now_ms=9)
+    await world.store.runs.move(run.id, RunState.INTERRUPTED, now_ms=9, epoch=claimed.epoch)
+    decided = Resolution(task_id="n1", action=DoubtAction.RESULT, result={"step": 1})
+    request = ContinueRequest(workflow_id=run.id, resolutions=(decided,))
+    answer = await other.steering.go_on(request, by=ADA)
+    assert (answer.status, answer.result) == ("success", [1, 2, 3])
+
+
+async def test_a_run_that_is_stopped_while_the_database_is_lost_is_not_told_as_ended(
+    pool: SandboxPool,
+) -> None:
+    async def hang(_tool: str, _arguments: JsonText) -> Outcome:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    world = a_world(pool)
+    process = await a_process(world, "a")
+    world.outside.answers["fs:read"] = hang
+    code = "return await mcp.fs.read({});"
+    execute = process.act.execute(ExecuteRequest(intent="test", code=code))
+    running = asyncio.create_task(process.do(execute))
+    await world.outside.called.wait()
+    process.lose_store_at(0, after=False)
+    (stint,) = process.act.under_way
+    error = ExecuteError(code="aborted", message="enough")
+    stint.stop(Ending(state=RunState.ABORTED, error=error))
+    answer = await running
+    assert answer is not None
+    assert answer.error is not None
+    assert (answer.status, answer.error.code) == ("error", "store_unavailable")
+    assert answer.trace_id is None
+    process.has_store_again()
+    await process.keeper.tend()
+    run = await the_run(world)
+    assert run is not None
+    assert run.state is RunState.ABORTED

@@ -7,6 +7,7 @@ interrupted, and nothing has to be awaited for the process to be reaped and its 
 """
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -50,7 +51,14 @@ class Child:
             os.set_blocking(pipe.fileno(), False)
         self._loop.add_reader(self._stdout, self._read)
         # a thread each, as asyncio has it: only Linux can tell of an end by descriptor
-        threading.Thread(target=self._wait, name=f"wait for {self.pid}", daemon=True).start()
+        waiter = threading.Thread(target=self._wait, name=f"wait for {self.pid}", daemon=True)
+        try:
+            waiter.start()
+        except RuntimeError as error:  # the system gives no more threads
+            self.kill()
+            self._process.wait()
+            self.let_go()
+            raise OSError(errno.EAGAIN, "no thread can be had that waits for it") from error
 
     def send(self, data: bytes) -> None:
         """Write all that it will ever read, and close its input."""
@@ -64,9 +72,10 @@ class Child:
                 os.killpg(self.pid, signal.SIGKILL)
 
     def let_go(self) -> None:
-        """Close the pipes of a process that does not end."""
+        """Close the pipes of a process that does not end, or whose output lives on elsewhere."""
         self._close(self._stdin)
         self._close(self._stdout)
+        self._see()
 
     def _write(self) -> None:
         try:
@@ -103,7 +112,7 @@ class Child:
         self._see()
 
     def _see(self) -> None:
-        if self.returncode is not None and self._stdout.closed:
+        if self.returncode is not None and self._stdout.closed and not self.ended.done():
             self.ended.set_result(self.returncode)
 
     def _close(self, pipe: IO[bytes]) -> None:

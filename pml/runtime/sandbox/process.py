@@ -219,11 +219,10 @@ class Sandbox:
         self._clean = True
         if self._channel is not None:
             self._channel.close()
+        self._child.let_go()
         if self.ended.done():
             self._reaper.release(self.pid)
             shutil.rmtree(self.scratch, ignore_errors=True)
-        else:
-            self._child.let_go()
         self.first_turn.set()
 
     async def _violation(self, detail: str) -> SandboxDiedError:

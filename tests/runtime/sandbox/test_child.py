@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 
 import pytest
 
@@ -67,3 +68,22 @@ async def test_what_outlasts_a_cancellation_is_still_bounded() -> None:
     await asyncio.wait([waiting])
     assert waiting.cancelled()
     assert not never.done()
+
+
+async def test_one_for_which_no_thread_can_be_had_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where the system limits how many there may be."""
+    started: list[int] = []
+
+    def refused(thread: threading.Thread) -> None:
+        started.append(int(thread.name.rpartition(" ")[2]))
+        message = "can't start new thread"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(OSError, match="no thread can be had"):
+        child(ECHO, bytearray())
+    (pid,) = started
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
