@@ -117,7 +117,7 @@ def _heard(
             hand.piece = waiting.popleft()
             hand.pipe.send(hand.piece)
         else:
-            _stop(hand)
+            _send_home(hand)
             hands.remove(hand)
 
 
@@ -149,6 +149,13 @@ def _serve(pipe: Connection, order: "Order") -> None:
             return
         for happening in worker.do(piece):
             pipe.send(happening)
+
+
+def _send_home(hand: _Hand) -> None:
+    """Let a process end by itself, so that what libraries hold in it is given back."""
+    hand.pipe.close()
+    hand.process.join(_STOP_S)
+    _stop(hand)
 
 
 def _stop(hand: _Hand) -> None:

@@ -198,6 +198,22 @@ def test_what_a_method_prints_in_a_process_does_not_mix_with_the_report(
     assert (out, err.count("a method's own words")) == ("", 4)
 
 
+def test_a_process_without_work_ends_by_itself(tmp_path: Path) -> None:
+    """What its libraries hold is given back; what is killed leaves semaphores behind."""
+    ends = (
+        PRINTING
+        + f"""
+import atexit, multiprocessing, os, pathlib
+
+if multiprocessing.parent_process() is not None:
+    atexit.register(lambda: pathlib.Path({str(tmp_path)!r}, f"ended {{os.getpid()}}").touch())
+"""
+    )
+    report(tmp_path, "one", "two", processes=2, ends=ends)
+
+    assert len(list(tmp_path.glob("ended *"))) == 2
+
+
 def test_a_set_without_what_a_task_needs_is_left_out(tmp_path: Path) -> None:
     folder = write(tmp_path / "bare", workflows=None)
     order = Order(
