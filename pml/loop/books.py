@@ -27,7 +27,7 @@ from pml.loop.means import Means
 from pml.loop.observed import learn_results
 from pml.loop.stints import Stint
 from pml.loop.surroundings import Surroundings
-from pml.runtime.ending import Ending, reason_of, store_lost
+from pml.runtime.ending import STORE_UNAVAILABLE, Ending, reason_of, store_lost
 from pml.runtime.log_writer import LogWriter
 
 COMES_BACK_S = 1.0
@@ -195,7 +195,7 @@ class Books:
         self.stint.emit(end)
 
     def _stop_id(self, ending: Ending) -> str | None:
-        if ending.error is not None and ending.error.code == _NOT_KEPT["error_code"]:
+        if ending.error is not None and ending.error.code == STORE_UNAVAILABLE:
             return None  # who goes on with the run may never have heard of this stop
         if ending.state is RunState.PAUSED and ending.checkpoint is not None:
             return ending.checkpoint.checkpoint_id
@@ -262,7 +262,7 @@ class Books:
 
 
 _NOT_KEPT = {
-    "error_code": "store_unavailable",
+    "error_code": STORE_UNAVAILABLE,
     "error": "its server answered, and the answer could not be kept: ask how the run stands",
 }
 _WAITING = frozenset(state for state in RunState if state.waits)

@@ -28,6 +28,8 @@ from pml.runtime.sandbox import protocol
 
 WAITS = frozenset({RunState.PAUSED, RunState.APPROVAL_REQUIRED, RunState.IN_DOUBT})
 """States in which somebody has to answer."""
+STORE_UNAVAILABLE = "store_unavailable"
+"""Code of the error where the database was lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +174,7 @@ def store_lost(error: PmlError, ledger: Ledger) -> Ending:
     )
     return Ending(
         state=RunState.IN_DOUBT if ledger.in_doubt else RunState.INTERRUPTED,
-        error=ExecuteError(code="store_unavailable", message=message),
+        error=ExecuteError(code=STORE_UNAVAILABLE, message=message),
     )
 
 

@@ -12,6 +12,7 @@ from pml.domain.steering import ContinueRequest, DoubtAction, Resolution
 from pml.errors import StoreError
 from pml.runtime.ending import Ending
 from pml.runtime.sandbox.pool import SandboxPool
+from tests.loop.outside import lose
 from tests.loop.processes import ADA, Process, World, a_process, a_world, see_through
 from tests.loop.test_crashes import begin, learn, nothing_is_amiss, the_run, undisturbed
 
@@ -162,3 +163,25 @@ async def test_a_run_that_is_stopped_while_the_database_is_lost_is_not_told_as_e
     run = await the_run(world)
     assert run is not None
     assert run.state is RunState.ABORTED
+
+
+async def test_a_doubt_that_was_not_kept_is_told_without_the_id_of_a_stop(
+    pool: SandboxPool,
+) -> None:
+    """Another process counts other records, so it would not know the id."""
+
+    async def lost_in_doubt(operation: int) -> ExecuteResponse:
+        world = a_world(pool)
+        world.outside.answers["fs:write"] = lose
+        process = await a_process(world, "a")
+        process.lose_store_at(operation, after=False)
+        code = "await Promise.all([mcp.fs.slow({ step: 1 }), mcp.fs.write({ step: 2 })]);"
+        return await process.act.execute(ExecuteRequest(intent="test", code=code))
+
+    answers = await asyncio.gather(*map(lost_in_doubt, range(4, 14)))
+    doubts = [each for each in answers if each.status == "in_doubt"]
+    codes = {each.error.code for each in doubts if each.error is not None}
+    assert "store_unavailable" in codes
+    for doubt in doubts:
+        assert doubt.error is not None
+        assert (doubt.checkpoint_id is None) == (doubt.error.code == "store_unavailable")
