@@ -2,17 +2,25 @@
 
 A gate that compares with a weak method lets through what another simple method beats.  So several
 are candidates, none of which is fitted to the folds, and the one that the gate compares with, and
-that serves where the model does not, is the best of them on all folds but the judging one.
+that serves where the model does not, is the best of them on all folds but the judging one.  Where
+requests for new servers are to be expected, those for lost servers count as in the gate; the gate
+judges by the same ones, which favours the fallback.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+from pml.learning.cold_start import ColdCases
 from pml.learning.folds import TaskExamples, TrainingFold, in_blocks
 from pml.learning.gate import LEAST_INTENTS, mean_over_groups, ndcg
 from pml.models.inputs import RankingTask
 
+_NOTHING_LOST: Mapping[RankingTask, ColdCases] = MappingProxyType({})
 
-def best_fallbacks(folds: Sequence[TrainingFold]) -> dict[RankingTask, str]:
+
+def best_fallbacks(
+    folds: Sequence[TrainingFold], cold: Mapping[RankingTask, ColdCases] = _NOTHING_LOST
+) -> dict[RankingTask, str]:
     """By task, the name of the fallback with the highest nDCG@10 over intents.
 
     Of equal ones, and where fewer than `LEAST_INTENTS` intents tell, the first.
@@ -21,11 +29,11 @@ def best_fallbacks(folds: Sequence[TrainingFold]) -> dict[RankingTask, str]:
     for task in RankingTask:
         asked = [fold.tasks[task] for fold in folds if task in fold.tasks]
         if asked:
-            found[task] = _best(asked)
+            found[task] = _best(asked, cold.get(task))
     return found
 
 
-def _best(asked: Sequence[TaskExamples]) -> str:
+def _best(asked: Sequence[TaskExamples], cold: ColdCases | None) -> str:
     names = list(asked[0].fallbacks)
     totals, intents = dict.fromkeys(names, 0.0), 0
     for examples in asked:
@@ -35,4 +43,11 @@ def _best(asked: Sequence[TaskExamples]) -> str:
             mean, groups = mean_over_groups(reached, targets.groups)
             totals[name] += mean * groups
         intents += groups
-    return names[0] if intents < LEAST_INTENTS else max(names, key=totals.__getitem__)
+    if intents < LEAST_INTENTS:
+        return names[0]
+    worth = {name: total / intents for name, total in totals.items()}
+    if cold is not None and cold.enough:
+        for name in names:
+            lost, _ = mean_over_groups(cold.fallbacks[name], cold.groups)
+            worth[name] = (1 - cold.share) * worth[name] + cold.share * lost
+    return max(names, key=worth.__getitem__)

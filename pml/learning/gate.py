@@ -7,6 +7,10 @@ with a mean at least as large is the p-value of a one-sided permutation test.  T
 where it is at most `ALPHA`, so a model that differs from the fallback by chance alone passes at
 most that often.  Too few intents, or none at all, decide for the fallback.
 
+Where requests for servers that nobody has used are to be expected (`pml.learning.cold_start`), the
+mean is over both kinds: those held back, and requests for servers that a model was trained without,
+each kind with the share of requests that is expected of it.  The test is the same.
+
 What the test cannot see is a loss so rare that it did not happen: a model that is better by 0.05
 nineteen times of twenty and worse by 0.95 once, level on average, passes with 36 % of samples of
 20 intents, 12 % of 100 and 8 % of 300.
@@ -47,7 +51,23 @@ class GateVerdict:
     p: float
     """One-sided: how often chance alone would favour the model as much; 1 if not tested."""
     intents: int
-    """Held back, with a known answer."""
+    """Held back, with a known answer; those for lost servers not among them."""
+    cold_intents: int = 0
+    """Asked for servers that a model was trained without, with a known answer."""
+    cold_share: float = 0.0
+    """How much these count, of 1; 0 where none were asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColdPair:
+    """nDCG@10 of model and fallback by query, where servers were lost; NaN without an answer."""
+
+    model: Float64[np.ndarray, " queries"]
+    fallback: Float64[np.ndarray, " queries"]
+    groups: Int64[np.ndarray, " queries"]
+    """Equal for queries of one intent."""
+    share: float
+    """Of all requests to come, how many are expected to be such."""
 
 
 def gate(
@@ -56,6 +76,7 @@ def gate(
     groups: Int64[np.ndarray, " queries"],
     *,
     seed: int,
+    cold: ColdPair | None = None,
 ) -> GateVerdict:
     """Judge a task by nDCG@10 per held-back query (`ndcg`); queries without an answer are NaN.
 
@@ -64,21 +85,42 @@ def gate(
         fallback: Of the fallback's.
         groups: Equal for queries of one intent.
         seed: Of the sign patterns.
+        cold: Both where servers were lost; fewer than `LEAST_INTENTS` intents of it say nothing.
     """
-    known = ~(np.isnan(model) | np.isnan(fallback))
-    means = _by_group(np.stack([model, fallback], axis=1)[known], groups[known])
-    intents = len(means)
+    warm = _of_intents(model, fallback, groups)
+    intents = len(warm)
     if intents == 0:
         return GateVerdict(passes=False, model=0.0, fallback=0.0, p=1.0, intents=0)
-    differences = means[:, 0] - means[:, 1]
+    lost = None if cold is None else _of_intents(cold.model, cold.fallback, cold.groups)
+    if cold is None or lost is None or len(lost) < LEAST_INTENTS:
+        share, lost = 0.0, warm[:0]
+    else:
+        share = cold.share
+    means = np.concatenate([warm, lost])
+    weights = np.repeat([1 - share, share], [intents, len(lost)])
+    weights /= np.repeat([intents, max(len(lost), 1)], [intents, len(lost)])
+    differences = weights * (means[:, 0] - means[:, 1])
     p = _p_value(differences, seed=seed) if intents >= LEAST_INTENTS else 1.0
+    reached = weights @ means
     return GateVerdict(
         passes=p <= ALPHA,
-        model=float(means[:, 0].mean()),
-        fallback=float(means[:, 1].mean()),
+        model=float(reached[0]),
+        fallback=float(reached[1]),
         p=p,
         intents=intents,
+        cold_intents=len(lost),
+        cold_share=share,
     )
+
+
+def _of_intents(
+    model: Float64[np.ndarray, " queries"],
+    fallback: Float64[np.ndarray, " queries"],
+    groups: Int64[np.ndarray, " queries"],
+) -> Float64[np.ndarray, "intents 2"]:
+    """Means of each intent's queries that have an answer."""
+    known = ~(np.isnan(model) | np.isnan(fallback))
+    return _by_group(np.stack([model, fallback], axis=1)[known], groups[known])
 
 
 def mean_over_groups(

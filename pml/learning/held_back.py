@@ -16,8 +16,9 @@ from pml.learning.calibration import (
     fitted,
     log_loss,
 )
+from pml.learning.cold_start import ColdCases
 from pml.learning.contrastive import LossWeights, losses
-from pml.learning.folds import TaskExamples, in_blocks
+from pml.learning.folds import TaskExamples, TrainingFold, in_blocks
 from pml.learning.gate import GateVerdict, gate, ndcg
 from pml.learning.prepared import PreparedFold, marks_of
 from pml.learning.sampling import Candidates
@@ -100,7 +101,14 @@ def _top_error(examples: TaskExamples, scores: Scores, calibration: Calibration)
     return calibration_error(top, np.array(hit, dtype=bool))
 
 
-def judged(examples: TaskExamples, scores: Scores, *, fallback: str, seed: int) -> GateVerdict:
+def judged(
+    examples: TaskExamples,
+    scores: Scores,
+    *,
+    fallback: str,
+    seed: int,
+    cold: ColdCases | None = None,
+) -> GateVerdict:
     """Model against the fallback of this name."""
     targets = examples.targets
     return gate(
@@ -108,7 +116,35 @@ def judged(examples: TaskExamples, scores: Scores, *, fallback: str, seed: int) 
         ndcg(in_blocks(examples, examples.fallbacks[fallback]), targets.positives),
         targets.groups,
         seed=seed,
+        cold=None if cold is None else cold.against(fallback),
     )
+
+
+def cold_cases(
+    model: Shgat, asked: TrainingFold, config: TrainingConfig, *, share: float
+) -> dict[RankingTask, ColdCases]:
+    """How a model does that was trained without the servers that it is asked for.
+
+    Args:
+        model: Trained on what is left.
+        asked: Requests for what is lost, on a view of what is left.
+        config: How it was trained.
+        share: Of all requests to come, how many are expected to be such.
+    """
+    fold = PreparedFold(model, asked)
+    scores = held_back(model, fold, config).scores
+    return {
+        task: ColdCases(
+            model=ndcg(scores[task], examples.targets.positives),
+            fallbacks={
+                name: ndcg(in_blocks(examples, of), examples.targets.positives)
+                for name, of in examples.fallbacks.items()
+            },
+            groups=examples.targets.groups,
+            share=share,
+        )
+        for task, examples in fold.tasks.items()
+    }
 
 
 def _loss(examples: TaskExamples, scores: Scores, config: TrainingConfig) -> float:

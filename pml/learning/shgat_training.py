@@ -2,7 +2,8 @@
 
 Of the folds the last judges and the last but one says when to stop and how scores become chances;
 the model learns from all others.  What it has to beat is the best simple method on all but the
-last (`pml.learning.fallbacks`).  So the gate's verdict is about queries that had no part in
+last (`pml.learning.fallbacks`); requests for new servers, where any are to be expected, count for
+both (`pml.learning.cold_start`).  So the gate's verdict is about queries that had no part in
 training, stopping or calibration, on a view that does not know them.
 
 Same seed, same data, same machine and libraries: same bits.  All chance comes from the
@@ -16,6 +17,7 @@ from dataclasses import replace
 import torch
 
 from pml.learning.calibration import Calibration, CalibrationReport
+from pml.learning.cold_start import ColdCases
 from pml.learning.fallbacks import best_fallbacks
 from pml.learning.fitting import fit, refit
 from pml.learning.folds import TrainingFold, View
@@ -43,6 +45,7 @@ def train(
     *,
     start: Start | None = None,
     known_errors: Mapping[str, float] | None = None,
+    cold: Mapping[RankingTask, ColdCases] | None = None,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
     library: Library = "torch",
 ) -> Trained:
@@ -55,23 +58,26 @@ def train(
         config: How to train.
         start: Values before training.
         known_errors: Of traces, from an earlier training (LE-3).
+        cold: How models did that were trained the same way without some servers, where servers
+            are new (`pml.learning.cold_start`).
         on_epoch: Told of each epoch; what it raises ends the training and goes through.
         library: What computes attention.
 
     Raises:
         ValueError: sizes do not fit the model, or a value is not finite.
     """
+    lost = cold or {}
     with _deterministic():
         made = _fresh(full, model, config, start, library)
         if len(folds) < LEAST_FOLDS:
-            return _untrained(made, full, known_errors or {}, best_fallbacks(folds))
+            return _untrained(made, full, known_errors or {}, best_fallbacks(folds, lost))
         *learned_from, stopping, judging = folds
         how = fit(
             made, learned_from, stopping, config, known_errors=known_errors, on_epoch=on_epoch
         )
         calibrations = _calibrate(made, stopping, config)
-        fallbacks = {**_first(judging), **best_fallbacks(folds[:-1])}
-        verdicts, reports = _judge(made, judging, calibrations, fallbacks, config)
+        fallbacks = {**_first(judging), **best_fallbacks(folds[:-1], lost)}
+        verdicts, reports = _judge(made, judging, calibrations, fallbacks, config=config, cold=lost)
         found = Trained(
             model=made.eval(),
             graph=full.graph,
@@ -169,12 +175,20 @@ def _judge(
     judging: TrainingFold,
     calibrations: Mapping[RankingTask, Calibration],
     fallbacks: Mapping[RankingTask, str],
+    *,
     config: TrainingConfig,
+    cold: Mapping[RankingTask, ColdCases],
 ) -> tuple[dict[RankingTask, GateVerdict], dict[RankingTask, CalibrationReport]]:
     fold = PreparedFold(model, judging)
     scores = held_back(model, fold, config).scores
     verdicts = {
-        task: judged(examples, scores[task], fallback=fallbacks[task], seed=config.seed)
+        task: judged(
+            examples,
+            scores[task],
+            fallback=fallbacks[task],
+            seed=config.seed,
+            cold=cold.get(task),
+        )
         for task, examples in fold.tasks.items()
     }
     reports = {

@@ -62,6 +62,9 @@ class Trained:
                 f"{task}.p": verdict.p,
                 f"{task}.intents": float(verdict.intents),
             }
+            if verdict.cold_share:
+                named[f"{task}.cold_intents"] = float(verdict.cold_intents)
+                named[f"{task}.cold_share"] = verdict.cold_share
         for task, told in self.reports.items():
             named |= {
                 f"{task}.log_loss": told.log_loss,

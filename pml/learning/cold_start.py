@@ -1,0 +1,174 @@
+"""Cold start: what rankers are worth on requests for servers that nobody has used (LE-5).
+
+The gate's folds hold back intents and never tools: whatever they ask for has a history in their
+views.  A server that was just added has none, and what learns from past runs prefers a tool that is
+like one of its tools and has served.  So where a catalogue has such *new servers*, the used ones
+are dealt into parts, and each part is lost once: nothing that is known calls it, a ranker is
+trained on what is left, and is asked the requests that are not.  How it does there says how
+it will do on the new servers.
+
+How many such requests are to be expected cannot be counted, as none came yet.  It is taken that the
+share of servers that are new would be met by chance in each call to a server: a request of so many
+servers needs none of the new ones with the chance of as many draws.
+
+Reference: A. Schein et al., "Methods and metrics for cold-start recommendations", SIGIR 2002,
+section 5 (items whose whole history is left out of training).  Where we differ: servers and not
+single tools are lost, as tools come by servers and those of one server resemble each other.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from pml.domain.capability import normalised_intent
+from pml.learning.examples import Example
+from pml.learning.gate import LEAST_INTENTS, ColdPair
+from pml.models.inputs import RankingTask
+
+PARTS = 3
+"""Each is trained without once: more take longer, fewer leave less to learn from."""
+LEAST_NEW = 0.1
+"""Share of a catalogue's tools on new servers below which requests for them decide nothing."""
+MOST_ASKED = 1_000
+"""Intents that are asked of a part at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostPart:
+    """Examples, some of whose servers are lost.
+
+    Invariant: no server that ``asked`` is chosen for is called by a source of ``known``, and no
+    intent is in both.
+    """
+
+    known: tuple[Example, ...]
+    asked: tuple[Example, ...]
+    """Of tools and next tools: a capability with a lost tool is lost with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColdStart:
+    """Parts of the used servers, each lost once; no intent is asked twice."""
+
+    parts: tuple[LostPart, ...]
+    share: float
+    """Of all requests to come, how many are expected to need a new server; above 0, below 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColdCases:
+    """How a ranker and the fallbacks did on requests for lost servers: nDCG@10 by query."""
+
+    model: Float64[np.ndarray, " queries"]
+    fallbacks: Mapping[str, Float64[np.ndarray, " queries"]]
+    groups: Int64[np.ndarray, " queries"]
+    """Equal for queries of one intent."""
+    share: float
+    """Of all requests to come, how many are expected to be such."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether so many intents have an answer that something can be concluded."""
+        return len(np.unique(self.groups[~np.isnan(self.model)])) >= LEAST_INTENTS
+
+    def against(self, fallback: str) -> ColdPair:
+        """The ranker and the fallback of this name."""
+        return ColdPair(
+            model=self.model,
+            fallback=self.fallbacks[fallback],
+            groups=self.groups,
+            share=self.share,
+        )
+
+
+def cold_start(
+    examples: Sequence[Example], servers: Mapping[str, str], *, seed: int
+) -> ColdStart | None:
+    """Deal the used servers into `PARTS`, and say what is known and asked where one is lost.
+
+    Args:
+        examples: All that there are.
+        servers: By id of a tool, its server; all tools of the catalogue.
+        seed: Of who is in which part, and of which part is asked an intent that needs several.
+
+    Returns:
+        None where less than `LEAST_NEW` of the tools are on servers that no example calls, or
+        where fewer servers are used than there are parts.
+    """
+    called = _called(examples, servers)
+    used = sorted(set().union(*called.values()))
+    new = sum(server not in used for server in servers.values()) / max(len(servers), 1)
+    if new < LEAST_NEW or len(used) < PARTS:
+        return None
+    rng = np.random.default_rng(seed)
+    part_of = {server: at % PARTS for at, server in enumerate(rng.permutation(used).tolist())}
+    parts_of = {key: {part_of[one] for one in named} for key, named in called.items()}
+    asking = _asking(examples, parts_of, rng)
+    return ColdStart(
+        parts=tuple(_part(part, examples, parts_of, asking) for part in range(PARTS)),
+        share=float(np.mean([1 - (1 - new) ** len(named) for named in called.values()])),
+    )
+
+
+def merged(cases: Iterable[ColdCases]) -> ColdCases:
+    """Of several parts, at least one, whose intents differ."""
+    held = list(cases)
+    groups, first = [], 0
+    for one in held:
+        groups.append(one.groups + first)
+        first += int(one.groups.max(initial=-1)) + 1
+    return ColdCases(
+        model=np.concatenate([one.model for one in held]),
+        fallbacks={
+            name: np.concatenate([one.fallbacks[name] for one in held])
+            for name in held[0].fallbacks
+        },
+        groups=np.concatenate(groups),
+        share=held[0].share,
+    )
+
+
+def _called(examples: Iterable[Example], servers: Mapping[str, str]) -> dict[str, set[str]]:
+    """Servers that each source called; sources that called none are left out."""
+    called: defaultdict[str, set[str]] = defaultdict(set)
+    for one in examples:
+        if one.task is not RankingTask.CAPABILITIES:
+            for tool in (*one.positives, *one.failed, *one.prefix):
+                if tool in servers:
+                    called[one.source].add(servers[tool])
+    return dict(called)
+
+
+def _asking(
+    examples: Iterable[Example], parts_of: Mapping[str, set[int]], rng: np.random.Generator
+) -> dict[str, int]:
+    """The part of which each intent is asked: one of those that it needs."""
+    needed: defaultdict[str, set[int]] = defaultdict(set)
+    for one in examples:
+        needed[normalised_intent(one.intent)] |= parts_of.get(one.source, set())
+    drawn = {intent: int(rng.choice(sorted(parts))) for intent, parts in needed.items() if parts}
+    kept: set[str] = set()
+    for part in range(PARTS):
+        own = [intent for intent, chosen in drawn.items() if chosen == part]
+        kept.update(rng.permutation(own)[:MOST_ASKED].tolist() if own else ())
+    return {intent: part for intent, part in drawn.items() if intent in kept}
+
+
+def _part(
+    part: int,
+    examples: Iterable[Example],
+    parts_of: Mapping[str, set[int]],
+    asking: Mapping[str, int],
+) -> LostPart:
+    known, asked = [], []
+    for one in examples:
+        lost = part in parts_of.get(one.source, ())
+        chosen = asking.get(normalised_intent(one.intent)) == part
+        if lost and chosen and one.task is not RankingTask.CAPABILITIES:
+            asked.append(one)
+        elif not (lost or chosen):
+            known.append(one)
+    return LostPart(known=tuple(known), asked=tuple(asked))
