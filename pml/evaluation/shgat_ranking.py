@@ -2,12 +2,14 @@
 
 The parts in order: the catalogue's own words become vectors beside the encoder's, retrievers are
 asked on cross-fitted folds, the model begins as search by text with weights learned on other
-catalogues (`START`) and is trained, stopped, calibrated and judged on folds of the training split.
+catalogues (`START`) and is trained, stopped, calibrated and judged on folds of the training split;
+where servers are new, models that were trained without some others are judged with it.
 Nothing is read of what is asked about.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,8 +33,10 @@ from pml.evaluation.shgat_folds import (
 )
 from pml.evaluation.shgat_views import Source
 from pml.evaluation.text import encoded_text
+from pml.learning.cold_start import ColdCases, LostPart, cold_start
 from pml.learning.examples import Example
 from pml.learning.folds import HeldQueries, TrainingFold, View, cross_fitted
+from pml.learning.held_back import Tried, cold_cases
 from pml.learning.shgat_training import train
 from pml.learning.trained import Trained
 from pml.learning.training_config import TrainingConfig
@@ -169,11 +173,12 @@ def trained_ranker(dataset: Dataset, task: RankingTask, setting: Setting = SHIPP
     dataset = replace(dataset, workflows=past)
     source = Source(dataset, encoder_for(dataset, setting.latent))
     examples = [example for example in examples_of(dataset) if example.task in RANKED]
+    training = Training(task=task, setting=setting)
     builder = Folds(source)
     full = source.view(examples)
     return Ranker(
         task=task,
-        trained=_train(builder, examples, full, task=task, setting=setting),
+        trained=training.run(builder, examples, full, training.cold(dataset, examples)),
         view=full,
         evidence=builder.evidence(full, examples),
         hidden=setting.hidden,
@@ -188,33 +193,71 @@ def encoder_for(dataset: Dataset, latent: int) -> Encoder:
     return JoinedEncoder([default_encoder(), fit_latent_words(texts, dimension=latent)])
 
 
-def _train(
-    builder: Folds,
-    examples: Sequence[Example],
-    full: View,
-    *,
-    task: RankingTask,
-    setting: Setting,
-) -> Trained:
-    hidden = setting.hidden
-    dim = full.inputs.vectors.shape[1]
-    config = ShgatConfig(
-        dim=dim, tasks=(task,), evidence=((task, COLUMNS),), stats=STATS, **setting.model
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """How a model is trained, whatever it may know."""
 
-    def build(known: Sequence[Example], asked: Sequence[Example]) -> TrainingFold:
-        fold = builder(known, [example for example in asked if example.task is task])
-        return _hiding(fold, hidden)
+    task: RankingTask
+    setting: Setting
 
-    learn = setting.trained and len({one.source for one in examples}) >= LEAST_LEARNED
-    folds = cross_fitted(examples, build, folds=FOLDS, seed=0) if learn else ()
-    vectors = full.inputs.vectors if setting.principal else None
-    if folds:
-        weights, scale = fitted_weights(folds[:-2], task, columns=len(COLUMNS)), LEARNED_SCALE
-    else:
-        weights, scale = tuple(START[name] for name in COLUMNS), SCALE
-    start = Start(scale=scale, evidence={task: weights}, vectors=vectors)
-    return train(folds, full, config, setting.training, start=start)
+    def run(
+        self,
+        builder: Folds,
+        examples: Sequence[Example],
+        full: View,
+        cold: Mapping[RankingTask, ColdCases],
+    ) -> Trained:
+        """On these examples, with nothing learned if there are few."""
+        setting, vectors = self.setting, full.inputs.vectors
+        config = ShgatConfig(
+            dim=vectors.shape[1],
+            tasks=(self.task,),
+            evidence=((self.task, COLUMNS),),
+            stats=STATS,
+            **setting.model,
+        )
+        learn = setting.trained and len({one.source for one in examples}) >= LEAST_LEARNED
+        build = partial(self.fold, builder)
+        folds = cross_fitted(examples, build, folds=FOLDS, seed=0) if learn else ()
+        if folds:
+            weights, scale = (
+                fitted_weights(folds[:-2], self.task, columns=len(COLUMNS)),
+                LEARNED_SCALE,
+            )
+        else:
+            weights, scale = tuple(START[name] for name in COLUMNS), SCALE
+        start = Start(
+            scale=scale,
+            evidence={self.task: weights},
+            vectors=vectors if setting.principal else None,
+        )
+        return train(folds, full, config, setting.training, start=start, cold=cold)
+
+    def fold(
+        self, builder: Folds, known: Sequence[Example], asked: Sequence[Example]
+    ) -> TrainingFold:
+        """Of this task alone; all that is known is in the view."""
+        fold = builder(known, [example for example in asked if example.task is self.task])
+        return _hiding(fold, self.setting.hidden)
+
+    def cold(self, dataset: Dataset, examples: Sequence[Example]) -> dict[RankingTask, ColdCases]:
+        """How models trained without some servers do on requests for these, if any are new."""
+        servers = {tool.id: tool.server for tool in dataset.tools}
+        lost = cold_start(examples, servers, seed=0)
+        if lost is None or not self.setting.trained or self.task is not RankingTask.TOOLS:
+            return {}
+        tried = (self.tried(dataset, part) for part in lost.parts)
+        return cold_cases(tried, self.setting.training, share=lost.share)
+
+    def tried(self, dataset: Dataset, part: LostPart) -> Tried:
+        """A model that knows nothing of the lost servers, and the requests for them."""
+        known = {example.source for example in part.known}
+        kept = tuple(each for each in dataset.workflows if each.id in known)
+        left = replace(dataset, workflows=kept)
+        builder = Folds(Source(dataset, encoder_for(left, self.setting.latent)))
+        asked = self.fold(builder, part.known, part.asked)
+        trained = self.run(builder, part.known, asked.view, {})
+        return Tried(model=trained.model, asked=asked, needing=part.needing)
 
 
 def _hiding(fold: TrainingFold, hidden: Sequence[int]) -> TrainingFold:

@@ -3,9 +3,9 @@
 The gate's folds hold back intents and never tools: whatever they ask for has a history in their
 views.  A server that was just added has none, and what learns from past runs prefers a tool that is
 like one of its tools and has served.  So where a catalogue has such *new servers*, the used ones
-are dealt into parts, and each part is lost once: nothing that is known calls it, a ranker is
-trained on what is left, and is asked the requests that are not.  How it does there says how
-it will do on the new servers.
+are dealt into parts of at most their share, and some parts are lost, one at a time: nothing that is
+known calls it, a ranker is trained on what is left, and is asked the requests that are not.  How it
+does there says how it will do on the new servers.
 
 How many such requests are to be expected cannot be counted, as none came yet.  It is taken that the
 share of servers that are new would be met by chance in each call to a server: a request of so many
@@ -16,6 +16,7 @@ section 5 (items whose whole history is left out of training).  Where we differ:
 single tools are lost, as tools come by servers and those of one server resemble each other.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,12 +29,14 @@ from pml.learning.examples import Example
 from pml.learning.gate import LEAST_INTENTS, ColdPair
 from pml.models.inputs import RankingTask
 
-PARTS = 3
-"""Each is trained without once: more take longer, fewer leave less to learn from."""
+MOST_PARTS = 3
+"""That are lost: each takes a training."""
 LEAST_NEW = 0.1
 """Share of a catalogue's tools on new servers below which requests for them decide nothing."""
 MOST_ASKED = 1_000
 """Intents that are asked of a part at most."""
+_LEAST_USED = 2
+"""Servers: one is lost, one is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +50,13 @@ class LostPart:
     known: tuple[Example, ...]
     asked: tuple[Example, ...]
     """Of tools and next tools: a capability with a lost tool is lost with it."""
+    needing: Mapping[str, str]
+    """By source of what is asked, a lost server that it needs; the same for one intent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColdStart:
-    """Parts of the used servers, each lost once; no intent is asked twice."""
+    """Parts of the used servers, each lost for itself; no intent is asked twice."""
 
     parts: tuple[LostPart, ...]
     share: float
@@ -66,6 +71,8 @@ class ColdCases:
     fallbacks: Mapping[str, Float64[np.ndarray, " queries"]]
     groups: Int64[np.ndarray, " queries"]
     """Equal for queries of one intent."""
+    servers: Int64[np.ndarray, " queries"]
+    """Equal for queries that are asked for the same lost server; so for one intent, too."""
     share: float
     """Of all requests to come, how many are expected to be such."""
 
@@ -80,6 +87,7 @@ class ColdCases:
             model=self.model,
             fallback=self.fallbacks[fallback],
             groups=self.groups,
+            servers=self.servers,
             share=self.share,
         )
 
@@ -87,7 +95,7 @@ class ColdCases:
 def cold_start(
     examples: Sequence[Example], servers: Mapping[str, str], *, seed: int
 ) -> ColdStart | None:
-    """Deal the used servers into `PARTS`, and say what is known and asked where one is lost.
+    """Deal the used servers into parts, and say what is known and asked where one is lost.
 
     Args:
         examples: All that there are.
@@ -96,39 +104,53 @@ def cold_start(
 
     Returns:
         None where less than `LEAST_NEW` of the tools are on servers that no example calls, or
-        where fewer servers are used than there are parts.
+        where only one server is used.
     """
     called = _called(examples, servers)
     used = sorted(set().union(*called.values()))
     new = sum(server not in used for server in servers.values()) / max(len(servers), 1)
-    if new < LEAST_NEW or len(used) < PARTS:
+    if new < LEAST_NEW or len(used) < _LEAST_USED:
         return None
     rng = np.random.default_rng(seed)
-    part_of = {server: at % PARTS for at, server in enumerate(rng.permutation(used).tolist())}
-    parts_of = {key: {part_of[one] for one in named} for key, named in called.items()}
+    dealt = min(math.ceil(1 / new), len(used))
+    part_of = {server: at % dealt for at, server in enumerate(rng.permutation(used).tolist())}
+    lost = range(min(dealt, MOST_PARTS))
+    parts_of = {
+        key: {part_of[one] for one in named}.intersection(lost) for key, named in called.items()
+    }
     asking = _asking(examples, parts_of, rng)
+    servers_of = {
+        part: {key: {one for one in named if part_of[one] == part} for key, named in called.items()}
+        for part in lost
+    }
     return ColdStart(
-        parts=tuple(_part(part, examples, parts_of, asking) for part in range(PARTS)),
+        parts=tuple(_part(part, examples, servers_of[part], asking) for part in lost),
         share=float(np.mean([1 - (1 - new) ** len(named) for named in called.values()])),
     )
 
 
 def merged(cases: Iterable[ColdCases]) -> ColdCases:
-    """Of several parts, at least one, whose intents differ."""
+    """Of several parts, at least one, whose intents and servers differ."""
     held = list(cases)
-    groups, first = [], 0
-    for one in held:
-        groups.append(one.groups + first)
-        first += int(one.groups.max(initial=-1)) + 1
     return ColdCases(
         model=np.concatenate([one.model for one in held]),
         fallbacks={
             name: np.concatenate([one.fallbacks[name] for one in held])
             for name in held[0].fallbacks
         },
-        groups=np.concatenate(groups),
+        groups=_apart([one.groups for one in held]),
+        servers=_apart([one.servers for one in held]),
         share=held[0].share,
     )
+
+
+def _apart(numbers: Iterable[Int64[np.ndarray, " _"]]) -> Int64[np.ndarray, " _"]:
+    """One after the other, without a number in common."""
+    found, first = [np.zeros(0, np.int64)], 0
+    for each in numbers:
+        found.append(each + first)
+        first += int(each.max(initial=-1)) + 1
+    return np.concatenate(found)
 
 
 def _called(examples: Iterable[Example], servers: Mapping[str, str]) -> dict[str, set[str]]:
@@ -151,7 +173,7 @@ def _asking(
         needed[normalised_intent(one.intent)] |= parts_of.get(one.source, set())
     drawn = {intent: int(rng.choice(sorted(parts))) for intent, parts in needed.items() if parts}
     kept: set[str] = set()
-    for part in range(PARTS):
+    for part in range(MOST_PARTS):
         own = [intent for intent, chosen in drawn.items() if chosen == part]
         kept.update(rng.permutation(own)[:MOST_ASKED].tolist() if own else ())
     return {intent: part for intent, part in drawn.items() if intent in kept}
@@ -160,15 +182,19 @@ def _asking(
 def _part(
     part: int,
     examples: Iterable[Example],
-    parts_of: Mapping[str, set[int]],
+    lost: Mapping[str, set[str]],
     asking: Mapping[str, int],
 ) -> LostPart:
+    """``lost`` are the lost servers that each source called."""
     known, asked = [], []
+    needed: defaultdict[str, set[str]] = defaultdict(set)
     for one in examples:
-        lost = part in parts_of.get(one.source, ())
-        chosen = asking.get(normalised_intent(one.intent)) == part
-        if lost and chosen and one.task is not RankingTask.CAPABILITIES:
+        intent, servers = normalised_intent(one.intent), lost.get(one.source, set())
+        chosen = asking.get(intent) == part
+        if servers and chosen and one.task is not RankingTask.CAPABILITIES:
             asked.append(one)
-        elif not (lost or chosen):
+            needed[intent] |= servers
+        elif not (servers or chosen):
             known.append(one)
-    return LostPart(known=tuple(known), asked=tuple(asked))
+    needing = {one.source: min(needed[normalised_intent(one.intent)]) for one in asked}
+    return LostPart(known=tuple(known), asked=tuple(asked), needing=needing)

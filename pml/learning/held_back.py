@@ -1,11 +1,12 @@
 """How a model does on a fold that it was not trained on."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Float64
+from jaxtyping import Float32, Float64, Int64
 
 from pml.learning.calibration import (
     Calibration,
@@ -16,7 +17,7 @@ from pml.learning.calibration import (
     fitted,
     log_loss,
 )
-from pml.learning.cold_start import ColdCases
+from pml.learning.cold_start import ColdCases, merged
 from pml.learning.contrastive import LossWeights, losses
 from pml.learning.folds import TaskExamples, TrainingFold, in_blocks
 from pml.learning.gate import GateVerdict, gate, ndcg
@@ -37,6 +38,17 @@ class HeldBack:
     loss: float
     scores: Mapping[RankingTask, Scores]
     """All rows of the task's queries, all candidates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tried:
+    """A model that was trained without some servers, and requests for these."""
+
+    model: Shgat
+    asked: TrainingFold
+    """On a view of what is left."""
+    needing: Mapping[str, str]
+    """By source of what is asked, a lost server that it needs."""
 
 
 @torch.no_grad()
@@ -121,30 +133,41 @@ def judged(
 
 
 def cold_cases(
-    model: Shgat, asked: TrainingFold, config: TrainingConfig, *, share: float
+    tried: Iterable[Tried], config: TrainingConfig, *, share: float
 ) -> dict[RankingTask, ColdCases]:
-    """How a model does that was trained without the servers that it is asked for.
+    """How models do that were trained without the servers that they are asked for.
 
     Args:
-        model: Trained on what is left.
-        asked: Requests for what is lost, on a view of what is left.
-        config: How it was trained.
+        tried: One for each part of the servers.
+        config: How they were trained.
         share: Of all requests to come, how many are expected to be such.
     """
-    fold = PreparedFold(model, asked)
-    scores = held_back(model, fold, config).scores
-    return {
-        task: ColdCases(
-            model=ndcg(scores[task], examples.targets.positives),
-            fallbacks={
-                name: ndcg(in_blocks(examples, of), examples.targets.positives)
-                for name, of in examples.fallbacks.items()
-            },
-            groups=examples.targets.groups,
-            share=share,
-        )
-        for task, examples in fold.tasks.items()
-    }
+    found: defaultdict[RankingTask, list[ColdCases]] = defaultdict(list)
+    for one in tried:
+        fold = PreparedFold(one.model, one.asked)
+        scores = held_back(one.model, fold, config).scores
+        number = {server: at for at, server in enumerate(sorted(set(one.needing.values())))}
+        for task, examples in fold.tasks.items():
+            servers = [number[one.needing[source]] for source in examples.targets.sources]
+            cases = _cold_cases(examples, scores[task], np.array(servers, np.int64), share)
+            found[task].append(cases)
+    return {task: merged(cases) for task, cases in found.items()}
+
+
+def _cold_cases(
+    examples: TaskExamples, scores: Scores, servers: Int64[np.ndarray, " queries"], share: float
+) -> ColdCases:
+    positives = examples.targets.positives
+    return ColdCases(
+        model=ndcg(scores, positives),
+        fallbacks={
+            name: ndcg(in_blocks(examples, of), positives)
+            for name, of in examples.fallbacks.items()
+        },
+        groups=examples.targets.groups,
+        servers=servers,
+        share=share,
+    )
 
 
 def _loss(examples: TaskExamples, scores: Scores, config: TrainingConfig) -> float:

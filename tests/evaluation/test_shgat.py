@@ -6,21 +6,30 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pml.evaluation.dataset import Dataset
+from pml.evaluation.dataset import Dataset, Workflow
 from pml.evaluation.measured import Mean
 from pml.evaluation.methods.tools_bm25 import Bm25
 from pml.evaluation.questions import Scores, ToolsQuestion
 from pml.evaluation.sample.errands import errands
 from pml.evaluation.shgat_asking import Asked
 from pml.evaluation.shgat_examples import examples_of
-from pml.evaluation.shgat_folds import COLUMNS, FALLBACKS, RANKED, Folds, ViewEvidence
+from pml.evaluation.shgat_folds import (
+    COLUMNS,
+    EXPECTED_VOTES,
+    FALLBACKS,
+    RANKED,
+    Folds,
+    ViewEvidence,
+)
 from pml.evaluation.shgat_questions import ids_of, of_capabilities, of_tools
-from pml.evaluation.shgat_ranking import Ranker, Setting, encoder_for, trained_ranker
+from pml.evaluation.shgat_ranking import Ranker, Setting, Training, encoder_for, trained_ranker
 from pml.evaluation.shgat_views import Source
 from pml.evaluation.task import Problem
 from pml.evaluation.tasks.capabilities import TASK as CAPABILITIES
 from pml.evaluation.tasks.tools import TASK as TOOLS
+from pml.learning.cold_start import cold_start
 from pml.learning.folds import HeldQueries, cross_fitted
+from pml.learning.gate import LEAST_INTENTS, ndcg
 from pml.learning.training_config import TrainingConfig
 from pml.models.inputs import Queries, RankingTask
 
@@ -67,6 +76,71 @@ def test_with_recall_disconnected_it_falls(
     assert without.passes  # search by text is all there is
     fallen = figure(problem, without.scores(question.intents))
     assert fallen < figure(problem, ranker.scores(question.intents)) - 0.2
+
+
+def without_servers(question: ToolsQuestion, lost: set[str]) -> tuple[Dataset, list[Workflow]]:
+    """What is left if nobody had used some servers, and the requests for them."""
+    server = {tool.id: tool.server for tool in question.tools}
+    needing = [each for each in question.train if lost & {server[node] for node in each.nodes}]
+    left = tuple(each for each in question.train if each not in needing)
+    return replace(of_tools(question), workflows=left), needing
+
+
+def test_where_servers_are_new_requests_for_lost_ones_decide_with_the_others(
+    problem: Problem[ToolsQuestion, Scores],
+) -> None:
+    dataset, needing = without_servers(problem.question, {"ferry", "bakery", "purse"})
+    ranker = trained_ranker(dataset, RankingTask.TOOLS, QUICK)
+    verdict = ranker.trained.verdicts[RankingTask.TOOLS]
+    assert verdict.cold_intents >= LEAST_INTENTS
+    assert 0.5 < verdict.cold_share < 1  # five of the twelve servers are new, requests need several
+    assert not ranker.passes
+
+    place = {tool: at for at, tool in enumerate(ranker.candidates)}
+    right = [np.array(sorted({place[node] for node in each.nodes})) for each in needing]
+    model, fallback = ranker.scores_and_fallback([each.intent for each in needing])
+    assert ndcg(fallback, right).mean() > ndcg(model, right).mean() + 0.05
+
+
+def test_models_that_judge_new_servers_know_nothing_of_the_lost_ones(
+    problem: Problem[ToolsQuestion, Scores],
+) -> None:
+    """Not a node, a past intent or a word of what they are asked."""
+    dataset, _ = without_servers(problem.question, {"ferry", "bakery", "purse"})
+    examples = [one for one in examples_of(dataset) if one.task in RANKED]
+    found = cold_start(examples, {tool.id: tool.server for tool in dataset.tools}, seed=0)
+    assert found is not None
+    training = Training(task=RankingTask.TOOLS, setting=QUICK)
+    for part in found.parts:
+        asked = training.tried(dataset, part).asked
+        known = {example.source for example in part.known}
+        left = replace(dataset, workflows=tuple(w for w in dataset.workflows if w.id in known))
+        words = Source(left, encoder_for(left, QUICK.latent)).tool_vectors
+        view, tools = asked.view, asked.view.graph.tools
+        assert np.array_equal(view.inputs.vectors[: len(tools)], words)
+        lost = {tool.id for tool in dataset.tools if tool.server in part.needing.values()}
+        assert lost.isdisjoint(tools[at] for at in view.graph.members if at < len(tools))
+        said = asked.tasks[RankingTask.TOOLS].queries.take(np.arange(2)).evidence
+        columns = [at for at, tool in enumerate(tools) if tool in lost]
+        past = [COLUMNS.index(name) for name in PAST]
+        assert not said[:, columns][:, :, past].any()
+        assert said[:, :, past].any()
+
+
+def test_texts_stand_in_for_the_votes_that_a_tool_could_not_get() -> None:
+    said = np.zeros((1, 4, len(COLUMNS)), np.float32)
+    texts = [COLUMNS.index(name) for name in ("cosine", "grams", "meaning")]
+    votes = [COLUMNS.index(name) for name in ("votes", "alike")]
+    said[0, :, texts] = [1, 1, 0.5, 1]
+    said[0, :, votes] = [0, 1, 1, 0]
+    said[0, 1:, COLUMNS.index("popularity")] = 0.5  # the first never served
+    queries = Queries(vectors=np.zeros((1, 2), np.float32), evidence=said, stats=said[:, 0])
+    new, voted, less, passed_over = FALLBACKS[RankingTask.TOOLS]["texts and expected votes"](
+        queries
+    )[0].tolist()
+    assert voted == pytest.approx(1)
+    assert new == pytest.approx((1 + 2 * EXPECTED_VOTES) / 3)
+    assert voted > less > new > passed_over == pytest.approx(1 / 3)
 
 
 def test_training_reads_nothing_of_what_is_asked(
