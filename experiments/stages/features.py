@@ -10,6 +10,7 @@ from pml.workspace.files import write_json
 from pml.workspace.folds import Folds
 from pml.workspace.importing import imported_from
 from pml.workspace.layout import PARAMETERS, Layout
+from pml.workspace.lost import lost_folds
 from pml.workspace.parameters import read_parameters
 from pml.workspace.stored import write_folds
 from pml.workspace.training import FeatureParameters
@@ -18,17 +19,20 @@ from pml.workspace.training import FeatureParameters
 def main() -> None:
     """Run the stage."""
     layout = Layout()
-    how = read_parameters(PARAMETERS).section("features", FeatureParameters)
+    parameters = read_parameters(PARAMETERS)
+    how = parameters.section("features", FeatureParameters)
     imported = imported_from(layout.imported)
     source = Source(imported.loaded.dataset, read_encoder(layout.encoder), imported.traces)
     examples = examples_of(source.dataset, source.traces)
     folds = cross_fitted(examples, Folds(source), folds=how.folds, seed=how.seed)
     full = source.view(examples)
-    write_folds(layout.features, folds, full)
+    lost = tuple(lost_folds(imported, examples, parameters, layout.encoder))
+    write_folds(layout.features, folds, full, lost)
     figures = {
         "examples": dict(Counter(str(example.task) for example in examples)),
         "with_failures": sum(bool(example.failed) for example in examples),
         "folds": len(folds),
+        "lost_parts": len(lost),
         "tools": len(full.graph.tools),
         "capabilities": len(full.graph.capabilities),
         "memberships": len(full.graph.members),

@@ -9,7 +9,7 @@ from pml.workspace.files import write_all, write_json
 from pml.workspace.importing import imported_from
 from pml.workspace.layout import PARAMETERS, TRACKING, Layout
 from pml.workspace.parameters import read_parameters
-from pml.workspace.stored import read_folds
+from pml.workspace.stored import read_folds, read_lost
 from pml.workspace.telling import tell_training, tracking
 from pml.workspace.training import Lineage, exported, told, trained_on
 
@@ -33,7 +33,13 @@ def main() -> None:
         parameters=parameters.flat("encoder", "features", "model", "train"),
     )
     with tracking(TRACKING).run(facts) as run:
-        trained = trained_on(folds, full, parameters, on_epoch=lambda epoch: print(told(epoch)))
+        trained = trained_on(
+            folds,
+            full,
+            parameters,
+            lost=read_lost(layout.features),
+            on_epoch=lambda epoch: print(told(epoch)),
+        )
         layout.model.write_bytes(to_bytes(exported(trained, lineage)))
         tell_training(run, trained)
     write_json(layout.metrics("train"), {"run": run.id, **trained.figures})

@@ -71,7 +71,7 @@ def _verdicts(verdicts: "tuple[TaskVerdict, ...]") -> list[str]:
             f"{each.model:.3f}",
             each.fallback_name,
             f"{each.fallback:.3f}",
-            f"{each.intents:,}",
+            f"{each.intents:,}" + (f" + {each.cold_intents:,}" if each.cold_intents else ""),
             f"{each.p:.3f}" if each.p >= _LEAST_P else "<.001",
             "on" if each.switched_on else "off",
         ]
@@ -80,9 +80,15 @@ def _verdicts(verdicts: "tuple[TaskVerdict, ...]") -> list[str]:
     metric = verdicts[0].metric
     headers = [metric, "model", "simple method", f"its {metric}", "requests", "p", "would be"]
     on = sum(each.switched_on for each in verdicts)
+    share = max(each.cold_share for each in verdicts)
+    cold = (
+        "+: of servers that the models which were asked knew nothing of, as many of yours have no\n"
+        f"history either; they count {share:.0%}, which is how many requests may need such a server"
+    )
     return [
         "On requests that it had not seen:",
         table(headers, rows, width=_WIDTH),
+        *([cold] if share else []),
         f"would be switched on for {on} of {len(verdicts)} tasks; simple methods serve the rest",
     ]
 

@@ -135,6 +135,20 @@ class TrainingFold:
     tasks: Mapping[RankingTask, TaskExamples]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LostFolds:
+    """Where some servers are lost (`pml.learning.cold_start`)."""
+
+    folds: tuple[TrainingFold, ...]
+    """Of what is left."""
+    asked: TrainingFold
+    """Requests for what is lost, on a view of what is left."""
+    needing: Mapping[str, str]
+    """By source of what is asked, a lost server that it needs."""
+    share: float
+    """Of all requests to come, how many are expected to need a new server."""
+
+
 def in_blocks(examples: TaskExamples, of: Fallback) -> Float32[np.ndarray, "queries candidates"]:
     """What ``of`` says of all queries."""
     rows = np.arange(len(examples.queries))

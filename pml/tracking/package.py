@@ -47,6 +47,10 @@ class TaskVerdict(Record, frozen=True, kw_only=True):
     p: float
     """One-sided: how often chance alone would favour the model as much."""
     switched_on: bool
+    cold_intents: int = 0
+    """Asked for servers that models were trained without, beside ``intents``."""
+    cold_share: float = 0.0
+    """How much these count, of 1: where a tenth of the tools is on servers that nobody has used."""
 
 
 class Manifest(Record, frozen=True, kw_only=True):

@@ -33,13 +33,28 @@ method, which serves elsewhere.
 {verdicts}
 
 Figures are mean {", ".join(sorted({each.metric for each in manifest.verdicts})) or "nDCG10"}.
-
+{_of_new_servers(manifest)}
 {parameters}## Limits
 
 It knows the vectors of one encoder only: another one makes its scores meaningless.  Tools that it
 never saw are ranked by text and features.  It says what was used for such intents before, not what
 is right or allowed.
 """
+
+
+def _of_new_servers(manifest: Manifest) -> str:
+    """What the figures say beside; nothing where few tools are on servers that nobody used."""
+    told = [
+        f"for {each.task}, {each.cold_intents} such requests count {each.cold_share:.0%}"
+        for each in manifest.verdicts
+        if each.cold_share
+    ]
+    if not told:
+        return ""
+    return (
+        "\nMany tools are on servers that nobody has used.  So models that were trained without\n"
+        f"some other servers were asked requests for these as well: {'; '.join(told)}.\n"
+    )
 
 
 def _row(verdict: TaskVerdict) -> str:

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from pml.discovery.latent import JoinedEncoder, LatentWords
 from pml.discovery.latent_fitting import DIMENSION, fit_latent_words
 from pml.discovery.ports import Encoder
 from pml.embedding.folder import write_static
 from pml.embedding.quantising import quantised
+from pml.embedding.static import load_static
 from pml.embedding.training import EncoderConfig, train_encoder
 from pml.evaluation.corpus import corpus_of
 from pml.evaluation.dataset import TRAIN, Dataset
@@ -70,8 +72,24 @@ def write_encoder(
         (folder / STATIC).mkdir()
         write_static(folder / STATIC, trained.tokenizer, *quantised(trained.rows))
     if how.latent:
-        intents = [workflow.intent for workflow in dataset.split(TRAIN)]
-        texts = [*map(encoded_text, dataset.tools), *intents]
-        latent = fit_latent_words(texts, dimension=how.latent, seed=how.seed)
+        latent = _latent_words(dataset, how)
         np.savez_compressed(folder / LATENT, **latent.to_arrays())  # type: ignore[arg-type]
     return read_encoder(folder)
+
+
+def refitted_encoder(folder: Path, dataset: Dataset, parameters: Parameters) -> Encoder:
+    """The general encoder of a folder, and latent words of this data set.
+
+    Raises:
+        ConfigError: a parameter is unknown or out of range, or the encoder cannot be read.
+    """
+    how = parameters.section("encoder", EncoderParameters)
+    static = load_static(folder / STATIC)
+    return JoinedEncoder([static, _latent_words(dataset, how)]) if how.latent else static
+
+
+def _latent_words(dataset: Dataset, how: EncoderParameters) -> LatentWords:
+    """Of the catalogue and its training intents."""
+    intents = [workflow.intent for workflow in dataset.split(TRAIN)]
+    texts = [*map(encoded_text, dataset.tools), *intents]
+    return fit_latent_words(texts, dimension=how.latent, seed=how.seed)

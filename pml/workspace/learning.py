@@ -9,7 +9,7 @@ from pml.domain.record import Record
 from pml.evaluation.shgat_examples import examples_of, learned_from
 from pml.evaluation.shgat_views import Source
 from pml.learning.examples import Example
-from pml.learning.folds import TrainingFold, View, cross_fitted
+from pml.learning.folds import LostFolds, TrainingFold, View, cross_fitted
 from pml.learning.trained import Trained
 from pml.learning.training_config import Epoch, TrainingConfig
 from pml.models.model_file import to_bytes
@@ -19,6 +19,7 @@ from pml.workspace.encoding import write_encoder
 from pml.workspace.folds import Folds
 from pml.workspace.importing import Imported
 from pml.workspace.layout import encoder_beside
+from pml.workspace.lost import lost_folds
 from pml.workspace.parameters import Parameters
 from pml.workspace.training import (
     FeatureParameters,
@@ -72,6 +73,8 @@ class Prepared:
     examples: tuple[Example, ...]
     folds: tuple[TrainingFold, ...]
     full: View
+    lost: tuple[LostFolds, ...]
+    """None where few tools are on new servers."""
 
 
 def prepared(imported: Imported, parameters: Parameters, encoder: Path) -> Prepared:
@@ -92,6 +95,7 @@ def prepared(imported: Imported, parameters: Parameters, encoder: Path) -> Prepa
         examples=examples,
         folds=folds,
         full=source.view(examples),
+        lost=tuple(lost_folds(imported, examples, parameters, encoder)),
     )
 
 
@@ -116,7 +120,7 @@ def trained_to(
     out: Path, ready: Prepared, parameters: Parameters, on_epoch: Callable[[Epoch], None]
 ) -> Trained:
     """Train, and write the model."""
-    trained = trained_on(ready.folds, ready.full, parameters, on_epoch=on_epoch)
+    trained = trained_on(ready.folds, ready.full, parameters, lost=ready.lost, on_epoch=on_epoch)
     lineage = Lineage(
         data_hash=ready.data.hash,
         encoder=ready.encoder,

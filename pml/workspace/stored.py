@@ -14,23 +14,35 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pml.errors import ConfigError
-from pml.learning.folds import HeldQueries, Targets, TaskExamples, TrainingFold, View
+from pml.learning.folds import HeldQueries, LostFolds, Targets, TaskExamples, TrainingFold, View
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import NodeInputs, Queries, RankingTask
+from pml.workspace.files import write_json
 from pml.workspace.folds import FALLBACKS
 
 FULL, FOLD = "full.npz", "fold-{number}.npz"
+LOST, ASKED, EXPECTED = "lost-{number}", "asked.npz", "expected.json"
+"""A folder for each part of the servers that is lost, beside its folds."""
 
 
-def write_folds(folder: Path, folds: Sequence[TrainingFold], full: View) -> None:
+def write_folds(
+    folder: Path, folds: Sequence[TrainingFold], full: View, lost: Sequence[LostFolds] = ()
+) -> None:
     """Write all of them into a new folder."""
     folder.mkdir(parents=True)
     np.savez_compressed(folder / FULL, **_of_view(full))
+    _write(folder, folds)
+    for number, one in enumerate(lost):
+        inner = folder / LOST.format(number=number)
+        inner.mkdir()
+        _write(inner, one.folds)
+        np.savez_compressed(inner / ASKED, **_of_fold(one.asked))
+        write_json(inner / EXPECTED, {"share": one.share, "needing": dict(one.needing)})
+
+
+def _write(folder: Path, folds: Sequence[TrainingFold]) -> None:
     for number, fold in enumerate(folds):
-        arrays = _of_view(fold.view)
-        for task, examples in fold.tasks.items():
-            arrays |= {f"{task}.{name}": values for name, values in _of_task(examples).items()}
-        np.savez_compressed(folder / FOLD.format(number=number), **arrays)
+        np.savez_compressed(folder / FOLD.format(number=number), **_of_fold(fold))
 
 
 def read_folds(folder: Path) -> tuple[tuple[TrainingFold, ...], View]:
@@ -39,8 +51,37 @@ def read_folds(folder: Path) -> tuple[tuple[TrainingFold, ...], View]:
     Raises:
         ConfigError: a file is missing or damaged.
     """
-    paths = sorted(folder.glob(FOLD.format(number="*")), key=lambda path: int(path.stem[5:]))
-    return tuple(_fold(_arrays(path)) for path in paths), _view(_arrays(folder / FULL))
+    return _read(folder), _view(_arrays(folder / FULL))
+
+
+def read_lost(folder: Path) -> tuple[LostFolds, ...]:
+    """Read what `write_folds` wrote of lost servers.
+
+    Raises:
+        ConfigError: a file is missing or damaged.
+    """
+    return tuple(_lost(path) for path in _numbered(folder, LOST))
+
+
+def _lost(folder: Path) -> LostFolds:
+    path = folder / EXPECTED
+    try:
+        expected = json.loads(path.read_text())
+        needing, share = dict(expected["needing"]), float(expected["share"])
+    except (OSError, ValueError, KeyError, TypeError) as exc:
+        raise _damaged(path, exc) from exc
+    asked = _fold(_arrays(folder / ASKED))
+    return LostFolds(folds=_read(folder), asked=asked, needing=needing, share=share)
+
+
+def _read(folder: Path) -> tuple[TrainingFold, ...]:
+    return tuple(_fold(_arrays(path)) for path in _numbered(folder, FOLD))
+
+
+def _numbered(folder: Path, name: str) -> list[Path]:
+    """Paths in the order of their numbers."""
+    paths = folder.glob(name.format(number="*"))
+    return sorted(paths, key=lambda path: int(path.stem.partition("-")[2]))
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
@@ -48,8 +89,12 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as found:
             return dict(found)
     except (OSError, ValueError, EOFError, BadZipFile) as exc:
-        message = f"expected arrays that the stage `features` wrote ({exc}): `dvc repro features`"
-        raise ConfigError(str(path), message) from exc
+        raise _damaged(path, exc) from exc
+
+
+def _damaged(path: Path, exc: Exception) -> ConfigError:
+    message = f"expected what the stage `features` wrote ({exc}): `dvc repro features`"
+    return ConfigError(str(path), message)
 
 
 def _of_view(view: View) -> dict[str, Any]:
@@ -90,6 +135,13 @@ def _of_task(examples: TaskExamples) -> dict[str, Any]:
         "sources": json.dumps(targets.sources),
         "groups": targets.groups,
     }
+
+
+def _of_fold(fold: TrainingFold) -> dict[str, Any]:
+    arrays = _of_view(fold.view)
+    for task, examples in fold.tasks.items():
+        arrays |= {f"{task}.{name}": values for name, values in _of_task(examples).items()}
+    return arrays
 
 
 def _fold(arrays: Mapping[str, np.ndarray]) -> TrainingFold:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from pml.evaluation.first_weights import fitted_weights
-from pml.learning.folds import TrainingFold, View
+from pml.learning.folds import LostFolds, TrainingFold, View
+from pml.learning.held_back import Tried, cold_cases
 from pml.learning.shgat_training import train
 from pml.learning.trained import Trained
 from pml.learning.training_config import Epoch, TrainingConfig
@@ -73,17 +74,34 @@ def trained_on(
     full: View,
     parameters: Parameters,
     *,
+    lost: Sequence[LostFolds] = (),
     on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> Trained:
     """Train with the sections ``model`` and ``train``.
+
+    Args:
+        folds: Each on a view without its examples.
+        full: What is known now.
+        parameters: Of which sections.
+        lost: What the verdict is to see beside, where servers are new; each takes a training.
+        on_epoch: Told of each epoch of the model itself.
 
     Raises:
         ConfigError: a parameter is unknown or out of range.
     """
     sizes = parameters.section("model", ModelParameters)
     how = parameters.section("train", TrainingConfig)
-    config = sizes.config(full.inputs.vectors.shape[1])
-    return train(folds, full, config, how, start=_start(folds, full), on_epoch=on_epoch)
+    tried = (
+        Tried(
+            model=trained_on(one.folds, one.asked.view, parameters).model,
+            asked=one.asked,
+            needing=one.needing,
+        )
+        for one in lost
+    )
+    cold = cold_cases(tried, how, share=lost[0].share) if lost else {}
+    config, start = sizes.config(full.inputs.vectors.shape[1]), _start(folds, full)
+    return train(folds, full, config, how, start=start, cold=cold, on_epoch=on_epoch)
 
 
 def check_sections(parameters: Parameters) -> None:

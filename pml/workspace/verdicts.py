@@ -21,6 +21,8 @@ def task_verdicts(
             intents=round(figures[f"{task}.intents"]),
             p=figures[f"{task}.p"],
             switched_on=passes,
+            cold_intents=round(figures.get(f"{task}.cold_intents", 0)),
+            cold_share=figures.get(f"{task}.cold_share", 0.0),
         )
         for task, passes in gate.items()
     )

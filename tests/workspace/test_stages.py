@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pml.embedding.static import load_static
 from pml.embedding.training import EncoderConfig
 from pml.errors import ConfigError, DatasetError
 from pml.evaluation import shgat_folds
@@ -17,17 +18,18 @@ from pml.evaluation.loading import load
 from pml.evaluation.shgat_examples import examples_of
 from pml.evaluation.shgat_views import Source
 from pml.learning.fallbacks import best_fallbacks
-from pml.learning.folds import TrainingFold, cross_fitted
+from pml.learning.folds import LostFolds, TrainingFold, cross_fitted
 from pml.learning.training_config import TrainingConfig
 from pml.models.inputs import RankingTask
 from pml.tracking.tracked import Scalar
-from pml.workspace.encoding import EncoderParameters
+from pml.workspace.encoding import EncoderParameters, write_encoder
 from pml.workspace.evaluating import EvaluateParameters
 from pml.workspace.folds import COLUMNS, FALLBACKS, STATS, Folds
 from pml.workspace.importing import checked, copy_in, imported_from
+from pml.workspace.lost import lost_folds
 from pml.workspace.parameters import parameters_of, read_parameters
-from pml.workspace.stored import read_folds, write_folds
-from pml.workspace.training import FeatureParameters, ModelParameters
+from pml.workspace.stored import read_folds, read_lost, write_folds
+from pml.workspace.training import FeatureParameters, ModelParameters, trained_on
 from pml.workspace.tuning import TuneParameters
 from tests.evaluation.folders import write
 from tests.workspace.exports import export
@@ -81,6 +83,63 @@ def test_folds_are_read_as_they_were_written(
             mine, theirs = other.queries.take(rows), examples.queries.take(rows)
             np.testing.assert_array_equal(mine.evidence, theirs.evidence)
             assert [p.tolist() for p in mine.prefixes] == [p.tolist() for p in theirs.prefixes]
+
+
+def test_folds_of_lost_servers_are_read_as_they_were_written(
+    folds: tuple[TrainingFold, ...], tmp_path: Path
+) -> None:
+    """Twelve of them, so that their order is by number."""
+    lost = [
+        LostFolds(
+            folds=folds[: number % 3 + 1],
+            asked=folds[number % 3],
+            needing={f"run-{number}": "ferry"},
+            share=0.25,
+        )
+        for number in range(12)
+    ]
+    write_folds(tmp_path / "folds", folds, folds[0].view, lost)
+
+    read = read_lost(tmp_path / "folds")
+
+    assert [one.needing for one in read] == [one.needing for one in lost]
+    assert {one.share for one in read} == {0.25}
+    assert [len(one.folds) for one in read] == [len(one.folds) for one in lost]
+    for found, one in zip(read, lost, strict=True):
+        assert found.asked.view.graph.identity == one.asked.view.graph.identity
+        for task, examples in one.asked.tasks.items():
+            assert found.asked.tasks[task].targets.sources == examples.targets.sources
+    assert len(read_folds(tmp_path / "folds")[0]) == len(folds)
+    (tmp_path / "folds" / "lost-3" / "expected.json").write_text('{"share": 1}')
+    with pytest.raises(ConfigError, match=r"expected\.json.*`dvc repro features`"):
+        read_lost(tmp_path / "folds")
+
+
+def test_where_servers_are_new_folds_of_lost_ones_know_nothing_of_them(tmp_path: Path) -> None:
+    """Two of the twelve servers of errands have no history."""
+    imported = checked(ERRANDS)
+    parameters = parameters_of({"encoder": {"latent": 16}, "features": {"folds": 3}}, "test")
+    encoder = write_encoder(imported.loaded.dataset, parameters, tmp_path / "encoder")
+    examples = examples_of(imported.loaded.dataset)
+    server = {tool.id: tool.server for tool in imported.loaded.dataset.tools}
+
+    found = list(lost_folds(imported, examples, parameters, tmp_path / "encoder"))
+
+    assert len(found) == 3
+    full = Source(imported.loaded.dataset, encoder).view(examples)
+    for one in found:
+        lost = set(one.needing.values())
+        for view in (one.asked.view, *(fold.view for fold in one.folds)):
+            members = {view.graph.tools[at] for at in view.graph.members}
+            assert not lost & {server[tool] for tool in members}
+        tools = len(server)
+        own, others = one.asked.view.inputs.vectors[:tools], full.inputs.vectors[:tools]
+        static = load_static(tmp_path / "encoder" / "pml-static").encode(["a"]).shape[1]
+        np.testing.assert_array_equal(own[:, :static], others[:, :static])
+        assert not np.array_equal(own[:, static:], others[:, static:])
+        assert one.asked.tasks.keys() == {RankingTask.TOOLS, RankingTask.NEXT_TOOL}
+        trained = trained_on(one.folds, one.asked.view, parameters)
+        assert trained.graph is one.asked.view.graph
 
 
 def test_files_of_folds_are_equal_for_equal_folds_and_refused_when_damaged(

@@ -1,0 +1,60 @@
+"""Folds of what is left where some servers are lost, and the requests for what is not (LE-5).
+
+Where a catalogue has new servers (`pml.learning.cold_start`), a model is judged by models that were
+trained without some others.  Nothing of those may be known to them: they have their own
+folds, views and latent words.  The general encoder stays; it is not made of one catalogue, or
+was trained on all of its texts if the section ``encoder`` says so.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pml.evaluation.dataset import Dataset
+from pml.evaluation.shgat_views import Source
+from pml.learning.cold_start import LostPart, cold_start
+from pml.learning.examples import Example
+from pml.learning.folds import LostFolds, cross_fitted
+from pml.workspace.encoding import refitted_encoder
+from pml.workspace.folds import Folds
+from pml.workspace.importing import Imported
+from pml.workspace.parameters import Parameters
+from pml.workspace.training import FeatureParameters
+
+
+def lost_folds(
+    imported: Imported, examples: Sequence[Example], parameters: Parameters, encoder: Path
+) -> Iterator[LostFolds]:
+    """One after the other, as each may be large; none where few tools are on new servers.
+
+    Args:
+        imported: The data set.
+        examples: All of it.
+        parameters: Sections ``features`` and ``encoder``.
+        encoder: Folder of the data set's encoder.
+
+    Raises:
+        ConfigError: a parameter is unknown or out of range, or the encoder cannot be read.
+    """
+    how = parameters.section("features", FeatureParameters)
+    dataset = imported.loaded.dataset
+    found = cold_start(examples, {t.id: t.server for t in dataset.tools}, seed=how.seed)
+    if found is None:
+        return
+    for part in found.parts:
+        source = Source(
+            dataset, refitted_encoder(encoder, _left(dataset, part), parameters), imported.traces
+        )
+        builder = Folds(source)
+        yield LostFolds(
+            folds=cross_fitted(part.known, builder, folds=how.folds, seed=how.seed),
+            asked=builder(part.known, part.asked),
+            needing=part.needing,
+            share=found.share,
+        )
+
+
+def _left(dataset: Dataset, part: LostPart) -> Dataset:
+    """With the workflows that are known."""
+    known = {example.source for example in part.known}
+    return replace(dataset, workflows=tuple(each for each in dataset.workflows if each.id in known))
