@@ -169,8 +169,8 @@ def without(queries: Queries, hidden: Sequence[int]) -> Queries:
 
 def trained_ranker(dataset: Dataset, task: RankingTask, setting: Setting = SHIPPED) -> Ranker:
     """Train on the data set's training split, and know all of it."""
-    past = _some(dataset)
-    dataset = replace(dataset, workflows=past)
+    others = tuple(each for each in dataset.workflows if each.split != TRAIN)
+    dataset = replace(dataset, workflows=(*_some(dataset), *others))
     source = Source(dataset, encoder_for(dataset, setting.latent))
     examples = [example for example in examples_of(dataset) if example.task in RANKED]
     training = Training(task=task, setting=setting)
