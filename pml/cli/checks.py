@@ -3,6 +3,7 @@
 import asyncio
 import os
 import platform
+import re
 import shutil
 import sys
 import time
@@ -24,7 +25,7 @@ ENOUGH_BYTES = 500_000_000
 async def check_all(settings: Settings) -> tuple[Check, ...]:
     """Every check, in the order in which they build on each other."""
     checks = [_python(), _data_dir(settings.data_dir)]
-    checks.append(await _deno())
+    checks.append(await check_deno())
     checks.append(await _guarded("sandbox", lambda: _sandbox(settings), _MEND_SANDBOX))
     checks.append(await _guarded("database", lambda: _database(settings), _MEND_DATABASE))
     checks.append(await _guarded("changed tools", lambda: _changed_tools(settings), _MEND_DATABASE))
@@ -65,23 +66,31 @@ def _data_dir(folder: Path) -> Check:
     return ok("data folder", found)
 
 
-async def _deno() -> Check:
+async def check_deno() -> Check:
+    """Whether Deno answers, and which it is."""
+    from pml.runtime.sandbox.child import Child
     from pml.runtime.sandbox.tier import find_deno
 
     mend = "reinstall it: `pip install --force-reinstall deno`"
+    said = bytearray()
     try:
         binary = find_deno()
-        process = await asyncio.create_subprocess_exec(
-            binary, "--version", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
-        )
-        async with asyncio.timeout(DENO_TIMEOUT_S):
-            said, _ = await process.communicate()
-    except (OSError, TimeoutError, PmlError) as exc:
-        return failed("deno", f"does not start: {exc or 'no answer'}", mend)
-    words = said.decode(errors="replace").split()
-    return ok("deno", f"{words[1]} at {binary}") if len(words) > 1 else failed("deno", "", mend)
+        child = Child([str(binary), "--version"], said.extend)
+    except (OSError, PmlError) as exc:
+        return failed("deno", f"does not start: {exc}", mend)
+    try:
+        child.send(b"")
+        answered, _ = await asyncio.wait([child.ended], timeout=DENO_TIMEOUT_S)
+    finally:
+        await child.end()
+    found = _DENO_VERSION.match(said)
+    if found is None:
+        last = said.decode(errors="replace").strip()[-200:] or f"exit status {child.returncode}"
+        return failed("deno", f"does not start: {last if answered else 'no answer'}", mend)
+    return ok("deno", f"{found[1].decode()} at {binary}")
 
 
+_DENO_VERSION = re.compile(rb"deno (\S+)")
 DENO_TIMEOUT_S = 30
 """It answers in 10 ms; a first start from a cold disk takes seconds."""
 

@@ -8,11 +8,9 @@ of a module only, where ours stands.
 """
 
 import asyncio
-import contextlib
 import json
 import os
 import re
-import signal
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,15 +19,13 @@ from pathlib import Path
 
 from pml.domain.program import Diagnostic, Severity
 from pml.errors import SandboxError
-from pml.runtime.outlast import outlast
+from pml.runtime.sandbox.child import Child
 from pml.runtime.sandbox.tier import LAUNCHER, find_deno
 
 CODE = "type"
 """Of the diagnostics."""
 TIMEOUT_S = 20.0
 """A check takes most of a second; types that describe a computation can take for ever."""
-_END_TIMEOUT_S = 10.0
-"""SIGKILL takes milliseconds; a process in uninterruptible sleep must not hold us for ever."""
 _CPU_S = 30
 _DATA_BYTES = 4_000_000_000
 _FILE_BYTES = 50_000_000
@@ -77,7 +73,7 @@ async def type_check(
         timeout_s: after which the check is given up.
 
     Raises:
-        SandboxError: there is no Deno, or it said nothing that can be understood.
+        SandboxError: there is no Deno, it does not start, or what it said cannot be understood.
     """
     names = ",".join(variables)
     head = f"export default async ({{{names}}}: any) => {{;"
@@ -106,41 +102,24 @@ async def type_check(
 
 async def _checked(folder: Path, timeout_s: float) -> str | None:
     """What Deno says against the module; None where it was stopped."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-S",
-        str(LAUNCHER),
-        json.dumps(_plan(folder)),
-        cwd=folder,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    assert process.stderr is not None
+    said = bytearray()
+
+    def hear(data: bytes) -> None:  # the rest is read so that it can end, and thrown away
+        said.extend(data[: _OUTPUT_BYTES - len(said)])
+
+    plan = json.dumps(_plan(folder))
     try:
-        async with asyncio.timeout(timeout_s):
-            said = await _read(process.stderr)
-            code = await process.wait()
-    except TimeoutError:
-        return None
+        child = Child([sys.executable, "-I", "-S", str(LAUNCHER), plan], hear, cwd=folder)
+    except OSError as exc:
+        message = f"the type check cannot be started: {exc}"
+        raise SandboxError(message) from exc
+    child.send(b"")
+    try:
+        await asyncio.wait([child.ended], timeout=timeout_s)
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await outlast([asyncio.ensure_future(process.wait())], timeout_s=_END_TIMEOUT_S)
-    # it ends with 0 or 1; a signal means that a limit ended it
-    return said if code in (0, 1) else None
-
-
-async def _read(stream: asyncio.StreamReader) -> str:
-    parts: list[bytes] = []
-    size = 0
-    while part := await stream.read(65_536):
-        size += len(part)
-        if size <= _OUTPUT_BYTES:  # the rest is read so that it can end, and thrown away
-            parts.append(part)
-    return b"".join(parts).decode("utf-8", "replace")
+        await child.end()
+    # it ends with 0 or 1; a signal means that a limit, or we, ended it
+    return said.decode("utf-8", "replace") if child.returncode in (0, 1) else None
 
 
 def _plan(folder: Path) -> dict[str, object]:

@@ -1,22 +1,23 @@
 """A child process of which the event loop learns by callbacks alone.
 
-Not `asyncio.create_subprocess_exec`: its start and its reads are tasks and waits that can be
-cancelled, and an event loop that ends cancels all of them.  A process whose start was cancelled
-half-way then stays behind, or (Python 3.11) is waited for without end.  Here a start cannot be
-interrupted, and nothing has to be awaited for the process to be reaped and its pipes closed.
+Nothing has to be awaited for it to be reaped and its pipes closed, so no cancellation can leave
+it behind.
 """
 
 import asyncio
-import errno
 import os
 import signal
 import subprocess
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
+from pml.runtime.outlast import outlast
+from pml.runtime.spawned import Spawned
+
 _CHUNK_BYTES = 65_536
+END_TIMEOUT_S = 10.0
+"""SIGKILL takes milliseconds; a process in uninterruptible sleep must not hold us for ever."""
 
 
 class Child:
@@ -25,7 +26,13 @@ class Child:
     Invariant: once ``ended`` is done, the process is reaped and both pipes are closed.
     """
 
-    def __init__(self, argv: Sequence[str], hear: Callable[[bytes], None]) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        hear: Callable[[bytes], None],
+        *,
+        cwd: str | Path = "/",
+    ) -> None:
         """Start it, without an environment; ``hear`` gets what it writes to stdout and stderr.
 
         Raises:
@@ -34,31 +41,18 @@ class Child:
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[int] = self._loop.create_future()
         """Its exit status, negative for a signal.  To await it directly could cancel it."""
-        self.returncode: int | None = None
-        """The same, known a moment earlier: something that it wrote may not be read yet."""
         self._hear = hear
         self._unsent = memoryview(b"")
-        self._process = subprocess.Popen(  # noqa: S603  # the caller's own program
-            argv, bufsize=0, env={}, cwd="/", start_new_session=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        self._process = Spawned(argv, env={}, cwd=cwd, stderr=subprocess.STDOUT)
+        self._process.exited.add_done_callback(self._reaped)
         self.pid = self._process.pid
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._stdin: IO[bytes] = self._process.stdin
-        self._stdout: IO[bytes] = self._process.stdout
-        for pipe in (self._stdin, self._stdout):
-            os.set_blocking(pipe.fileno(), False)
+        self._stdin, self._stdout = self._process.pipes
         self._loop.add_reader(self._stdout, self._read)
-        # a thread each, as asyncio has it: only Linux can tell of an end by descriptor
-        waiter = threading.Thread(target=self._wait, name=f"wait for {self.pid}", daemon=True)
-        try:
-            waiter.start()
-        except RuntimeError as error:  # the system gives no more threads
-            self.kill()
-            self._process.wait()
-            self.let_go()
-            raise OSError(errno.EAGAIN, "no thread can be had that waits for it") from error
+
+    @property
+    def returncode(self) -> int | None:
+        """As ``ended``, known a moment earlier: something that it wrote may not be read yet."""
+        return self._process.returncode
 
     def send(self, data: bytes) -> None:
         """Write all that it will ever read, and close its input."""
@@ -68,8 +62,15 @@ class Child:
     def kill(self) -> None:
         """SIGKILL the group, if the process is not known to have ended."""
         if self.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
+            self._process.signal(signal.SIGKILL)
+
+    async def end(self) -> None:
+        """SIGKILL the group and see it to its end, within bounds, also when cancelled."""
+        self.kill()
+        try:
+            await outlast([self.ended], timeout_s=END_TIMEOUT_S)
+        finally:
+            self.let_go()
 
     def let_go(self) -> None:
         """Close the pipes of a process that does not end, or whose output lives on elsewhere."""
@@ -101,13 +102,7 @@ class Child:
             self._close(self._stdout)
             self._see()
 
-    def _wait(self) -> None:
-        status = self._process.wait()
-        with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
-            self._loop.call_soon_threadsafe(self._reaped, status)
-
-    def _reaped(self, status: int) -> None:
-        self.returncode = status
+    def _reaped(self, _: "asyncio.Future[int]") -> None:
         self._close(self._stdin)
         self._see()
 

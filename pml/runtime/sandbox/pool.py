@@ -21,8 +21,9 @@ from pml.runtime.outlast import outlast
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox import command
 from pml.runtime.sandbox.channel import Listener
+from pml.runtime.sandbox.child import END_TIMEOUT_S
 from pml.runtime.sandbox.guards import ALL_GUARDS, Guards
-from pml.runtime.sandbox.process import END_TIMEOUT_S, Sandbox, make_scratch
+from pml.runtime.sandbox.process import Sandbox, make_scratch
 from pml.runtime.sandbox.tier import (
     LAUNCHER,
     Tier,

@@ -21,7 +21,7 @@ from pml.errors import SandboxDiedError, SandboxError
 from pml.runtime.outlast import outlast
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.channel import Channel, ChannelClosedError, FrameError
-from pml.runtime.sandbox.child import Child
+from pml.runtime.sandbox.child import END_TIMEOUT_S, Child
 from pml.runtime.sandbox.guards import Guards
 from pml.runtime.sandbox.protocol import (
     CallIssued,
@@ -35,8 +35,6 @@ from pml.runtime.sandbox.protocol import (
     Turn,
 )
 
-END_TIMEOUT_S = 10.0
-"""SIGKILL takes milliseconds; a process in uninterruptible sleep must not hold us for ever."""
 _CRASH_SIGNALS = {signal.SIGTRAP, signal.SIGABRT, signal.SIGILL, signal.SIGSEGV, signal.SIGBUS}
 """How V8 and Deno end when memory cannot be had."""
 _TURN = msgspec.json.Decoder(Turn)

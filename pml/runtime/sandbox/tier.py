@@ -16,7 +16,6 @@ import structlog
 
 from pml.domain.record import Record
 from pml.errors import SandboxError
-from pml.runtime.outlast import outlast
 from pml.runtime.sandbox.child import Child
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
@@ -105,8 +104,7 @@ async def probe_own_uid(deno: Path) -> str:
         async with asyncio.timeout(_PROBE_TIMEOUT_S):
             await asyncio.wait([child.ended])
     finally:
-        child.kill()
-        await outlast([child.ended], timeout_s=_PROBE_TIMEOUT_S)
+        await child.end()
     if child.returncode == 0:
         return ""
     reason = said.decode(errors="replace").strip()[-200:] or f"exit {child.returncode}"

@@ -35,6 +35,7 @@ from pml.domain.limits import Limits
 from pml.domain.run import Failed, Outcome
 from pml.domain.tools import Tool
 from pml.errors import OutcomeUnknownError, UpstreamUnavailableError
+from pml.runtime.outlast import outlast
 from pml.runtime.spans import call_span
 from pml.runtime.upstream.config import ServerConfig
 from pml.runtime.upstream.faults import Faults
@@ -113,19 +114,19 @@ class Connection:
             raise UpstreamUnavailableError(self.config.name, self.end_reason or "was closed")
 
     async def close(self) -> None:
-        """End the session and the server's processes; takes a few seconds at most."""
+        """End the session and the server's processes within seconds, also when cancelled."""
         self._over.set()
         if self._task is None:
             return
-        if not self._opened.done():
-            self._scope.cancel()
-        for _ in range(2):
-            await asyncio.wait([self._task], timeout=_CLOSE_S)
-            if self._task.done():
-                return
-            self._scope.cancel()
-        _log.error("server_session_stuck", server=self.config.name)
-        self._task.cancel()
+        patience_s = _CLOSE_S if self._opened.done() else 0
+        late = asyncio.get_running_loop().call_later(patience_s, self._scope.cancel)
+        try:
+            await outlast([self._task], timeout_s=2 * _CLOSE_S)
+        finally:
+            late.cancel()
+            if not self._task.done():
+                _log.error("server_session_stuck", server=self.config.name)
+                self._task.cancel()
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Outcome:
         """One request and its answer.
@@ -255,7 +256,7 @@ class Connection:
                 yield streams  # type: ignore[misc]
             return
         assert self.config.command is not None
-        self.process = await ServerProcess.start(
+        self.process = ServerProcess(
             (self.config.command, *self.config.args),
             env=server_environment(self._environment, self.config.env),
             cwd=self.config.cwd,

@@ -6,21 +6,17 @@ leave the real server in a grandchild.
 """
 
 import asyncio
-import os
 import signal
-from asyncio import StreamReader, SubprocessTransport
-from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
-from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Protocol
 
-import anyio
 import structlog
 
-STDERR_LINES = 50
-_STDERR_LINE_BYTES = 500
-_CHUNK_BYTES = 65_536
+from pml.runtime.outlast import outlast
+from pml.runtime.spawned import Spawned
+from pml.runtime.upstream.last_words import LastWords
+from pml.runtime.upstream.pipe import Pipe
+
 _INHERITED = frozenset(
     [
         "PATH",
@@ -43,10 +39,9 @@ _INHERITED = frozenset(
 """Enough for programs to find themselves and to trust what we trust; the rest holds secrets."""
 _STDIN_GRACE_S = 1.0
 """For a server that ends when its input does, as the protocol asks; Python needs about 0.2 s."""
-_TERM_GRACE_S = 0.5
-_REAP_S = 2.0
+_KILL_S = _STDIN_GRACE_S + 0.5
+_STOP_S = _KILL_S + 2.0
 """For the kernel to report a killed process; only one stuck in a system call takes this long."""
-_POLL_S = 0.01
 
 _log = structlog.get_logger(__name__)
 
@@ -67,50 +62,35 @@ def server_environment(ours: Mapping[str, str], configured: Mapping[str, str]) -
 
 
 class ServerProcess:
-    """One running server; `stop` must be called, also after the process has ended."""
+    """One running server; `stop` must be called, also after the process has ended.
+
+    Invariant: its group is registered with the reaper until `stop` has killed it.
+    """
 
     def __init__(
-        self, transport: SubprocessTransport, process: Process, reaper: ReapsGroups
+        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str | None, reaper: ReapsGroups
     ) -> None:
-        self._transport = transport
-        self._process = process
-        self._reaper = reaper
-        self._said: deque[str] = deque(maxlen=STDERR_LINES)
-        self.pid = process.pid
-        self.exit_status: int | None = None
-        """How the process ended by itself; None if `stop` had to end it."""
-        assert process.stderr is not None
-        self._listener = asyncio.create_task(self._listen(process.stderr))
-
-    @classmethod
-    async def start(
-        cls, argv: Sequence[str], *, env: Mapping[str, str], cwd: str | None, reaper: ReapsGroups
-    ) -> "ServerProcess":
         """Start ``argv`` with pipes.
 
         Raises:
             OSError: there is no such program or directory, or it may not be run.
         """
-        loop = asyncio.get_running_loop()
-        with anyio.CancelScope(shield=True):  # a half-started process would be nobody's to stop
-            transport, protocol = await loop.subprocess_exec(
-                lambda: SubprocessStreamProtocol(limit=_CHUNK_BYTES, loop=loop),
-                *argv,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
-                env=dict(env),
-                cwd=cwd,
-                start_new_session=True,
-            )
-        process = cls(transport, Process(transport, protocol, loop), reaper)
-        reaper.register(process.pid)
-        return process
+        self._loop = asyncio.get_running_loop()
+        self._process = Spawned(argv, env=env, cwd=cwd)
+        self.pid = self._process.pid
+        reaper.register(self.pid)
+        self._reaper = reaper
+        stdin, stdout, stderr = self._process.pipes
+        self._stdin, self._stdout = Pipe(stdin), Pipe(stdout)
+        self._said = LastWords(stderr)
+        self._told_to_end = False
+        self.exit_status: int | None = None
+        """How the process ended by itself; None if `stop` had to end it."""
 
     @property
     def last_words(self) -> tuple[str, ...]:
         """The last lines of stderr, and what was no protocol on stdout, oldest first."""
-        return tuple(self._said)
+        return self._said.lines
 
     def last_said(self) -> str:
         """How it ended and what it said last, to stand after a reason; may be empty."""
@@ -119,21 +99,20 @@ class ServerProcess:
             status = self.exit_status
             how = f"status {status}" if status >= 0 else f"signal {-status}"
             text = f" (its process ended with {how})"
-        return f"{text}; it said last: {self._said[-1]}" if self._said else text
-
-    @property
-    def returncode(self) -> int | None:
-        """The exit status once the process has ended; negative for a signal."""
-        return self._process.returncode
+        said = self._said.lines
+        return f"{text}; it said last: {said[-1]}" if said else text
 
     def note(self, line: str) -> None:
         """Add a line to the last words."""
-        self._said.append(line[:_STDERR_LINE_BYTES])
+        self._said.note(line)
 
     async def read(self) -> bytes:
-        """Some bytes of stdout; empty at its end."""
-        assert self._process.stdout is not None
-        return await self._process.stdout.read(_CHUNK_BYTES)
+        """Some bytes of stdout; empty at its end.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return await self._stdout.read()
 
     async def write(self, data: bytes) -> None:
         """Write to stdin, waiting while the server does not read.
@@ -141,50 +120,36 @@ class ServerProcess:
         Raises:
             OSError: the server has closed its stdin.
         """
-        assert self._process.stdin is not None
-        self._process.stdin.write(data)
-        await self._process.stdin.drain()
-
-    async def ended(self, timeout_s: float) -> bool:
-        """Wait for the process itself; its pipes may live on in what it started."""
-        # Not Process.wait(): that also waits until every heir of the pipes has closed them.
-        # Not asyncio.timeout(): a session ends in a task that is being cancelled, where 3.11.2
-        # (Debian's) makes a CancelledError of the timeout, and then nothing would be killed.
-        clock = asyncio.get_running_loop().time
-        deadline = clock() + timeout_s
-        while self.returncode is None and clock() < deadline:  # noqa: ASYNC110  # has no event
-            await asyncio.sleep(_POLL_S)
-        return self.returncode is not None
+        await self._stdin.write(data)
 
     async def stop(self) -> None:
-        """End the group: close stdin, then SIGTERM, then SIGKILL; takes at most about 4 s."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        if await self.ended(_STDIN_GRACE_S):
-            self.exit_status = self.returncode
-        else:
-            self._signal(signal.SIGTERM)
-            await self.ended(_TERM_GRACE_S)
-        self._signal(signal.SIGKILL)  # in any case: grandchildren may be left
-        if not await self.ended(_REAP_S):
+        """End the group: close stdin, then SIGTERM, then SIGKILL; takes at most about 4 s.
+
+        Also when cancelled meanwhile, which goes on then.
+        """
+        self._stdin.close()
+        steps = (
+            self._loop.call_later(_STDIN_GRACE_S, self._terminate),
+            self._loop.call_later(_KILL_S, self._process.signal, signal.SIGKILL),
+        )
+        try:
+            # the process itself: its pipes may live on in what it started
+            await outlast([self._process.exited], timeout_s=_STOP_S)
+        finally:
+            for step in steps:
+                step.cancel()
+            self._end()
+
+    def _terminate(self) -> None:
+        self._told_to_end = True
+        self._process.signal(signal.SIGTERM)
+
+    def _end(self) -> None:
+        self._process.signal(signal.SIGKILL)  # in any case: grandchildren may be left
+        if not self._told_to_end:
+            self.exit_status = self._process.returncode
+        if self._process.returncode is None:
             _log.warning("server_not_killable", pid=self.pid)
         self._reaper.release(self.pid)
-        self._listener.cancel()
-        await asyncio.wait([self._listener])
-        with suppress(PermissionError):  # a child that changed its user cannot be killed again
-            self._transport.close()
-
-    def _signal(self, number: int) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, number)
-
-    async def _listen(self, stderr: StreamReader) -> None:
-        """Keep the last lines; always read, or a talkative server blocks."""
-        rest = b""
-        while chunk := await stderr.read(_CHUNK_BYTES):
-            *lines, rest = (rest + chunk).split(b"\n")
-            rest = rest[-_STDERR_LINE_BYTES:]
-            for line in lines:
-                self.note(line.decode(errors="replace"))
-        if rest:
-            self.note(rest.decode(errors="replace"))
+        self._stdout.close()
+        self._said.close()

@@ -13,6 +13,7 @@ from pml.domain.limits import Limits
 from pml.domain.run import Outcome
 from pml.domain.tools import Tool
 from pml.errors import StoreError, UpstreamUnavailableError
+from pml.runtime.outlast import outlast
 from pml.runtime.upstream.config import ServerConfig
 from pml.runtime.upstream.process import ReapsGroups
 from pml.runtime.upstream.status import ServerState, ServerStatus
@@ -97,13 +98,18 @@ class Server:
         return None if live is None else live.listing.find(tool)
 
     async def close(self) -> None:
-        """End the session or the attempt to open one; no new one is opened after."""
+        """End the session or the attempt to open one; no new one is opened after.
+
+        Also when cancelled meanwhile, which goes on then.
+        """
         self._closed = True
-        if self._connecting is not None:
-            self._connecting.cancel()
-            await asyncio.wait([self._connecting])
-        if self._latest is not None:
-            await self._latest.close()
+        try:
+            if self._connecting is not None:
+                self._connecting.cancel()
+                await outlast([self._connecting])
+        finally:
+            if self._latest is not None:
+                await self._latest.close()
 
     def status(self) -> ServerStatus:
         """How the server stands."""

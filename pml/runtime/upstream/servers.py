@@ -16,6 +16,7 @@ from pml.domain.record import JsonText
 from pml.domain.run import Failed, Outcome
 from pml.domain.tools import Tool
 from pml.errors import UpstreamUnavailableError
+from pml.runtime.outlast import outlast
 from pml.runtime.upstream.config import ServerConfig
 from pml.runtime.upstream.process import ReapsGroups
 from pml.runtime.upstream.server import Server, ToolSink
@@ -82,8 +83,10 @@ class Upstreams:
     ) -> None:
         for task in self._connecting:
             task.cancel()
-        await asyncio.gather(*self._connecting, return_exceptions=True)
-        await asyncio.gather(*(server.close() for server in self._servers.values()))
+        closing = [asyncio.create_task(server.close()) for server in self._servers.values()]
+        await outlast([*self._connecting, *closing])
+        for task in closing:
+            task.result()
 
     async def connect(self, servers: Iterable[str]) -> None:
         """Connect those that are not connected, in parallel; failures go to `status`."""

@@ -54,11 +54,13 @@ async def stdio_transport(
             yield from_server, to_server
         finally:
             stopping = True
-            with anyio.CancelScope(shield=True):  # every wait inside is bounded
-                await process.stop()
-            tasks.cancel_scope.cancel()
-            for stream in (to_session, from_server, to_server, from_session):
-                stream.close()
+            try:
+                with anyio.CancelScope(shield=True):  # every wait inside is bounded
+                    await process.stop()
+            finally:  # a loop that ends cancels tasks, whatever shields them
+                tasks.cancel_scope.cancel()
+                for stream in (to_session, from_server, to_server, from_session):
+                    stream.close()
 
 
 class _Reader:

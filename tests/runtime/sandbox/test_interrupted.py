@@ -6,11 +6,9 @@ when rubbish is collected, and told to whoever happens to run.
 """
 
 import asyncio
-import gc
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -18,52 +16,19 @@ import pytest
 from pml.domain.limits import Limits
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox.pool import SandboxPool
+from tests.runtime.interrupting import (
+    AGAIN,
+    after,
+    children,
+    empty,
+    interrupt_after,
+    leaving_nothing,
+)
 from tests.runtime.sandbox.driver import start_input
-
-AGAIN = 6
-"""So often is a task cancelled that was cancelled already."""
-
-
-def _children() -> set[int]:
-    return {child.pid for child in psutil.Process().children()}
-
-
-def _empty(directory: Path) -> bool:
-    return not list(directory.iterdir())
-
-
-def _after(passes: int, then: Callable[[], object]) -> None:
-    """Call ``then`` after so many passes of the event loop."""
-    if passes:
-        asyncio.get_running_loop().call_soon(_after, passes - 1, then)
-    else:
-        then()
 
 
 def _pool(reaper: Reaper, scratch: Path, *, own_uid: bool | None = False) -> SandboxPool:
     return SandboxPool(limits=Limits(), reaper=reaper, size=1, scratch=scratch, own_uid=own_uid)
-
-
-@contextmanager
-def _leaving_nothing(scratch: Path) -> Iterator[asyncio.Runner]:
-    """A loop that ends with the block, after which no process, file, task or transport is left."""
-    before = _children()
-    told: list[dict[str, Any]] = []
-
-    def tell(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        # in debug mode asyncio tells of a connection that it was taking in and closed again
-        if not isinstance(context.get("exception"), asyncio.CancelledError):
-            told.append(context)
-
-    with asyncio.Runner() as runner:
-        loop = runner.get_loop()
-        loop.set_exception_handler(tell)
-        yield runner
-    assert not asyncio.all_tasks(loop)
-    gc.collect()  # what is left says so now, in this test and not in another
-    assert not told
-    assert _children() <= before
-    assert _empty(scratch)
 
 
 async def test_a_kill_that_is_cancelled_is_seen_to_its_end(reaper: Reaper, tmp_path: Path) -> None:
@@ -71,7 +36,7 @@ async def test_a_kill_that_is_cancelled_is_seen_to_its_end(reaper: Reaper, tmp_p
         sandbox.start(start_input("for (;;);"))
         killing = asyncio.create_task(sandbox.kill())
         for passes in range(AGAIN):
-            _after(passes + 1, killing.cancel)
+            after(passes + 1, killing.cancel)
         await asyncio.wait([killing])
         assert killing.cancelled()
         assert not psutil.pid_exists(sandbox.pid)
@@ -79,7 +44,7 @@ async def test_a_kill_that_is_cancelled_is_seen_to_its_end(reaper: Reaper, tmp_p
 
 
 async def test_a_pool_whose_closing_is_cancelled_is_closed(reaper: Reaper, tmp_path: Path) -> None:
-    before = _children()
+    before = children()
 
     async def opened_and_closed(*, warm: bool) -> None:
         async with _pool(reaper, tmp_path) as pool:
@@ -88,14 +53,14 @@ async def test_a_pool_whose_closing_is_cancelled_is_closed(reaper: Reaper, tmp_p
             task = asyncio.current_task()
             assert task is not None
             for passes in range(AGAIN):
-                _after(passes + 1, task.cancel)
+                after(passes + 1, task.cancel)
 
     for warm in (False, True):
         closing = asyncio.create_task(opened_and_closed(warm=warm))
         await asyncio.wait([closing])
         assert closing.cancelled()
-        assert _children() <= before
-        assert _empty(tmp_path)
+        assert children() <= before
+        assert empty(tmp_path)
 
 
 def test_a_run_that_is_left_when_the_loop_ends_leaves_nothing(
@@ -115,7 +80,7 @@ def test_a_run_that_is_left_when_the_loop_ends_leaves_nothing(
             await asyncio.shield(running)
         except asyncio.CancelledError:
             for passes in range(AGAIN):
-                _after(passes, running.cancel)
+                after(passes, running.cancel)
             raise
 
     async def begin(pool: SandboxPool) -> "set[asyncio.Task[None]]":
@@ -128,7 +93,7 @@ def test_a_run_that_is_left_when_the_loop_ends_leaves_nothing(
     async def close(pool: SandboxPool) -> None:
         await pool.__aexit__(None, None, None)
 
-    with _leaving_nothing(tmp_path) as runner:
+    with leaving_nothing(tmp_path) as runner:
         pool = _pool(reaper, tmp_path)
         tasks = runner.run(begin(pool))
         runner.run(close(pool))
@@ -182,16 +147,9 @@ def test_a_loop_that_is_interrupted_leaves_nothing(
     """As the second Ctrl-C does: it ends the loop, which cancels all tasks."""
 
     async def main() -> None:
-        task = asyncio.current_task()
-        assert task is not None
-
-        def interrupt() -> None:
-            if not task.done():
-                raise KeyboardInterrupt
-
         # who has to find out about user ids starts one process more
         pool = _pool(reaper, tmp_path, own_uid=None if when is _is_opened else False)
-        await when(pool, lambda: _after(passes, interrupt))
+        await when(pool, lambda: interrupt_after(passes))
 
-    with _leaving_nothing(tmp_path) as runner, suppress(KeyboardInterrupt):
+    with leaving_nothing(tmp_path) as runner, suppress(KeyboardInterrupt):
         runner.run(main())
