@@ -16,7 +16,7 @@ from pml.domain.program import Diagnostic
 from pml.domain.response import ExecuteResponse, TaskSummary
 from pml.domain.run import Issued, Run, RunState
 from pml.domain.trace import ExecutionTrace
-from pml.errors import FencedError, PmlError, RunStateError, StoreError
+from pml.errors import FencedError, RunStateError, StoreError
 from pml.loop.answer import Waiting, answer, held_calls, options
 from pml.loop.children import settle_children
 from pml.loop.close import History, close, trace_of
@@ -27,7 +27,14 @@ from pml.loop.means import Means
 from pml.loop.observed import learn_results
 from pml.loop.stints import Stint
 from pml.loop.surroundings import Surroundings
-from pml.runtime.ending import STORE_UNAVAILABLE, Ending, reason_of, store_lost
+from pml.runtime.ending import (
+    NOT_CLOSED,
+    STORE_UNAVAILABLE,
+    Ending,
+    not_closed,
+    reason_of,
+    store_lost,
+)
 from pml.runtime.log_writer import LogWriter
 
 COMES_BACK_S = 1.0
@@ -82,7 +89,7 @@ class Books:
             approval = await finished(self._asked(ending))
             trace = await finished(self._close_again(ending, approval))
         except StoreError as exc:
-            ending, trace = await self._without_store(exc)
+            ending, trace = await self._unkept(store_lost(exc, self.ledger))
             self.means.unclosed[self.run.id] = partial(self._close, ending, None)
         self._say(ending)
         return self._answer(ending, trace, approval)
@@ -105,19 +112,22 @@ class Books:
         except (FencedError, RunStateError):
             if stop is not None:
                 raise
-        except PmlError as exc:  # must not replace the cancellation
-            _log.exception("cancelled_run_not_closed", run=self.run.id)
+        except Exception as exc:  # noqa: BLE001  # must not replace the cancellation
+            _log.exception("stopped_run_not_closed", run=self.run.id)
             self.means.unclosed[self.run.id] = partial(self._close, ending, None)
-            ending, trace = await self._without_store(exc)
+            if isinstance(exc, StoreError):
+                told = store_lost(exc, self.ledger)
+            else:
+                told = not_closed(exc, self.ledger)
+            ending, trace = await self._unkept(told)
         self._say(ending)
         if stop is None:
             raise asyncio.CancelledError
         assert trace is not None
         return self._answer(ending, trace, None)
 
-    async def _without_store(self, error: PmlError) -> tuple[Ending, ExecutionTrace]:
+    async def _unkept(self, ending: Ending) -> tuple[Ending, ExecutionTrace]:
         """What is told where how the run stands could not be kept."""
-        ending = store_lost(error, self.ledger)
         return ending, await finished(asyncio.to_thread(self._kept_trace, ending))
 
     async def _with_children(self, ending: Ending) -> Ending:
@@ -195,7 +205,7 @@ class Books:
         self.stint.emit(end)
 
     def _stop_id(self, ending: Ending) -> str | None:
-        if ending.error is not None and ending.error.code == STORE_UNAVAILABLE:
+        if ending.error is not None and ending.error.code in {STORE_UNAVAILABLE, NOT_CLOSED}:
             return None  # who goes on with the run may never have heard of this stop
         if ending.state is RunState.PAUSED and ending.checkpoint is not None:
             return ending.checkpoint.checkpoint_id
@@ -213,14 +223,16 @@ class Books:
     def _kept_trace(self, ending: Ending) -> ExecutionTrace:
         """What the database holds of the run.
 
-        Nothing else may be told where it cannot be reached: should this process die before it is
-        back, the next one knows no more, and asks about writes whose answers only this one saw.
+        Nothing else may be told where the rest cannot be kept: should this process die before it
+        is, the next one knows no more, and asks about writes whose answers only this one saw.
         """
         kept = replace(self.history, ledger=Ledger(self.writer.kept))
         trace = trace_of(kept, ending.state, limits=self.means.limits, reason=reason_of(ending))
         tasks = zip(trace.task_results, kept.ledger.calls, self.ledger.calls, strict=False)
+        assert ending.error is not None
+        unkept = {"error_code": ending.error.code, "error": _NOT_KEPT}
         told = tuple(
-            task if call.outcome == seen.outcome else msgspec.structs.replace(task, **_NOT_KEPT)
+            task if call.outcome == seen.outcome else msgspec.structs.replace(task, **unkept)
             for task, call, seen in tasks
         )
         return msgspec.structs.replace(trace, task_results=told)
@@ -261,8 +273,5 @@ class Books:
         )
 
 
-_NOT_KEPT = {
-    "error_code": STORE_UNAVAILABLE,
-    "error": "its server answered, and the answer could not be kept: ask how the run stands",
-}
+_NOT_KEPT = "its server answered, and the answer could not be kept: ask how the run stands"
 _WAITING = frozenset(state for state in RunState if state.waits)

@@ -20,12 +20,14 @@ from pml.loop.bookkeeping import Bookkeeping, end_children
 from pml.loop.doubts import open_capability_calls
 from pml.loop.ids import child_run_id
 from pml.runtime.calls import ChildWaits, MakesRequests
-from pml.runtime.ending import Ending
+from pml.runtime.ending import NOT_CLOSED, STORE_UNAVAILABLE, Ending
 
 RunsCapability = Callable[[Capability, Issued], Awaitable[ExecuteResponse]]
 """Runs a capability as the child that a call of the run at hand is, or goes on with it."""
 _WAITS = frozenset({RunState.APPROVAL_REQUIRED, RunState.IN_DOUBT})
-_NOT_ITS_END = frozenset({"interrupted", "under_way", "store_unavailable", "sandbox_unavailable"})
+_NOT_ITS_END = frozenset(
+    {"interrupted", "under_way", STORE_UNAVAILABLE, NOT_CLOSED, "sandbox_unavailable"}
+)
 """Codes of errors that say nothing of how the child ends."""
 
 

@@ -22,7 +22,7 @@ from pml.domain.run import (
     Settled,
     Undelivered,
 )
-from pml.errors import DivergedError, PmlError, SandboxDiedError, SandboxError
+from pml.errors import DivergedError, SandboxDiedError, SandboxError, StoreError
 from pml.runtime.calls import Unknown
 from pml.runtime.sandbox import protocol
 
@@ -30,6 +30,8 @@ WAITS = frozenset({RunState.PAUSED, RunState.APPROVAL_REQUIRED, RunState.IN_DOUB
 """States in which somebody has to answer."""
 STORE_UNAVAILABLE = "store_unavailable"
 """Code of the error where the database was lost."""
+NOT_CLOSED = "not_closed"
+"""Code of the error where PML itself failed to write down how a run ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +167,7 @@ def reason_of(ending: Ending) -> str:
     return ending.error.message if ending.error else ""
 
 
-def store_lost(error: PmlError, ledger: Ledger) -> Ending:
+def store_lost(error: StoreError, ledger: Ledger) -> Ending:
     """The log could not be written: nothing more was sent, and the run can be resumed."""
     message = (
         f"{error}. The run was stopped. Once the database is back, a server may go on with it by "
@@ -267,11 +269,25 @@ def limit_error(limits: Limits, name: str) -> ExecuteError:
 
 def internal_error(error: Exception, ledger: Ledger) -> Ending:
     """Something happened that PML does not know; what it was is in PML's log."""
-    message = (
-        f"PML itself failed ({type(error).__name__}): its log on stderr says where. "
-        "The run was stopped"
-    )
+    message = f"{_failed_itself(error)}. The run was stopped"
     return Ending(
         state=RunState.IN_DOUBT if ledger.in_doubt else RunState.ERROR,
         error=ExecuteError(code="internal", message=message),
     )
+
+
+def not_closed(error: Exception, ledger: Ledger) -> Ending:
+    """The run was stopped, and PML failed to write that down: it can be resumed."""
+    message = (
+        f"{_failed_itself(error)}. The run was stopped, and that could not be written down: a "
+        "server may go on with it by itself, so ask how it stands (pml_continue, `pml runs`) and "
+        "abort it if need be; do not send it again, or what it does is done twice"
+    )
+    return Ending(
+        state=RunState.IN_DOUBT if ledger.in_doubt else RunState.INTERRUPTED,
+        error=ExecuteError(code=NOT_CLOSED, message=message),
+    )
+
+
+def _failed_itself(error: Exception) -> str:
+    return f"PML itself failed ({type(error).__name__}): its log on stderr says where"

@@ -112,7 +112,7 @@ class Load:
         self.evidence.told.append(Told(tool, answer))
         code = answer.get("error", {}).get("code", "")
         self.outcomes[f"{tool}: {answer['status']} {code}".strip()] += 1
-        if code == "internal":
+        if code in {"internal", "not_closed"}:
             self.evidence.faults.append(f"{tool} answered {told(answer)}")
         return answer
 

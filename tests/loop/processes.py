@@ -38,6 +38,7 @@ from pml.store.memory import memory_store
 from pml.store.ports import Store
 from tests.loop.outside import Outside, echo
 
+THE_LOSS = StoreError("the database was lost")
 ADA = Principal(name="ada", role=Role.APPROVER)
 
 
@@ -100,6 +101,7 @@ class Process:
         self.left: int | None = None
         """Operations of the store until it dies; None: it does not."""
         self._after = False
+        self._loss: Exception = THE_LOSS
         self._loses_in: int | None = None
         """Operations of the store until it is lost; None: it is not."""
         self._stops_in: int | None = None
@@ -138,9 +140,9 @@ class Process:
         """Die at the store's operation of that number from now, before or after it is done."""
         self.left, self._after = operation, after
 
-    def lose_store_at(self, operation: int, *, after: bool) -> None:
+    def lose_store_at(self, operation: int, *, after: bool, error: Exception = THE_LOSS) -> None:
         """From the operation of that number on there is no store until `has_store_again`."""
-        self._loses_in, self._after = operation, after
+        self._loses_in, self._after, self._loss = operation, after, error
 
     def has_store_again(self) -> None:
         """The store answers."""
@@ -213,8 +215,7 @@ class Process:
         """No answer; only the first request may have reached the store."""
         if self._loses_in == -1 and self._after:
             await work()
-        message = "the database was lost"
-        raise StoreError(message)
+        raise self._loss
 
     def kill(self) -> None:
         """It is gone, with everything that it was doing."""

@@ -9,7 +9,7 @@ from pml.domain.record import JsonText
 from pml.domain.response import ExecuteError, ExecuteRequest, ExecuteResponse
 from pml.domain.run import Outcome, Returned, RunState
 from pml.domain.steering import ContinueRequest, DoubtAction, Resolution
-from pml.errors import StoreError
+from pml.errors import LogOrderError, StoreError
 from pml.runtime.ending import Ending
 from pml.runtime.sandbox.pool import SandboxPool
 from tests.loop.outside import lose
@@ -135,9 +135,19 @@ async def test_who_decides_about_an_interrupted_run_is_heard(pool: SandboxPool) 
     assert (answer.status, answer.result) == ("success", [1, 2, 3])
 
 
-async def test_a_run_that_is_stopped_while_the_database_is_lost_is_not_told_as_ended(
-    pool: SandboxPool,
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (StoreError("the database was lost"), "store_unavailable", "Once the database is back"),
+        (LogOrderError(3, "it is damaged"), "not_closed", "PML itself failed (LogOrderError)"),
+        (ValueError("a bug"), "not_closed", "PML itself failed (ValueError)"),
+    ],
+)
+async def test_a_run_that_is_stopped_and_cannot_be_closed_is_not_told_as_ended(
+    pool: SandboxPool, error: Exception, code: str, says: str
 ) -> None:
+    """It is told why, and closed as soon as it can be."""
+
     async def hang(_tool: str, _arguments: JsonText) -> Outcome:
         await asyncio.Event().wait()
         raise AssertionError
@@ -145,19 +155,19 @@ async def test_a_run_that_is_stopped_while_the_database_is_lost_is_not_told_as_e
     world = a_world(pool)
     process = await a_process(world, "a")
     world.outside.answers["fs:read"] = hang
-    code = "return await mcp.fs.read({});"
-    execute = process.act.execute(ExecuteRequest(intent="test", code=code))
+    program = "return await mcp.fs.read({});"
+    execute = process.act.execute(ExecuteRequest(intent="test", code=program))
     running = asyncio.create_task(process.do(execute))
     await world.outside.called.wait()
-    process.lose_store_at(0, after=False)
+    process.lose_store_at(0, after=False, error=error)
     (stint,) = process.act.under_way
-    error = ExecuteError(code="aborted", message="enough")
-    stint.stop(Ending(state=RunState.ABORTED, error=error))
+    stint.stop(Ending(state=RunState.ABORTED, error=ExecuteError(code="aborted", message="enough")))
     answer = await running
     assert answer is not None
     assert answer.error is not None
-    assert (answer.status, answer.error.code) == ("error", "store_unavailable")
-    assert answer.trace_id is None
+    assert (answer.status, answer.error.code, answer.trace_id) == ("error", code, None)
+    assert says in answer.error.message
+    assert "do not send it again" in answer.error.message
     process.has_store_again()
     await process.keeper.tend()
     run = await the_run(world)
