@@ -21,7 +21,9 @@ from pml.learning.cold_start import (
 )
 from pml.learning.examples import Example
 from pml.learning.fallbacks import best_fallbacks
-from pml.learning.gate import LEAST_INTENTS, ColdPair, gate
+from pml.learning.gate import LEAST_INTENTS, ColdPair, gate, ndcg
+from pml.learning.held_back import Tried, cold_cases, held_back
+from pml.learning.prepared import PreparedFold
 from pml.learning.shgat_training import train
 from pml.learning.training_config import TrainingConfig
 from pml.models.inputs import RankingTask
@@ -160,6 +162,28 @@ def test_as_many_requests_are_expected_as_call_a_new_server_by_chance() -> None:
     assert found.share == pytest.approx((1 - 0.75 + 1 - 0.75**2) / 2)
 
 
+ONCE = Example(task=RankingTask.TOOLS, source="one", intent="once")
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        replace(ONCE, positives=("a:x",)),
+        replace(ONCE, failed=("a:x",)),
+        replace(ONCE, task=RankingTask.NEXT_TOOL, prefix=("a:x",)),
+    ],
+)
+def test_whatever_was_called_is_no_new_server(own: Example) -> None:
+    """One source says so in one way; it is asked for when that server is lost."""
+    others = examples_of([(at, [tool], "ask") for at, tool in enumerate(USED[2:])])
+    found = dealt([own, *others])
+    assert found is not None
+    asked = [part.needing["one"] for part in found.parts if own in part.asked]
+    known = [own in part.known for part in found.parts]
+    assert asked == ["a"]
+    assert sum(known) == MOST_PARTS - 1
+
+
 def test_where_few_tools_are_on_new_servers_nothing_is_lost() -> None:
     examples = examples_of([(at, [tool], "ask") for at, tool in enumerate(USED * 3)])
     enough = {tool: server for tool, server in TOOLS.items() if server in "abcdefg"}
@@ -200,7 +224,7 @@ def test_a_model_that_is_better_where_all_is_known_and_worse_where_servers_are_n
 
 
 def test_a_model_that_is_better_on_both_passes_with_both_figures_weighed() -> None:
-    cold = cases(0.7, words=0.6).against("words")
+    cold = cases(0.7, intents=100, words=0.6).against("words")
     verdict = gate(np.full(40, 0.9), np.full(40, 0.8), np.arange(40), seed=0, cold=cold)
     assert verdict.passes
     assert (verdict.model, verdict.fallback) == pytest.approx((0.8, 0.7))
@@ -272,12 +296,38 @@ def test_the_fallback_is_the_best_of_both_kinds_together() -> None:
         for fold, named in zip(folds, both, strict=True)
     ]
     assert best_fallbacks(made)[task] == "said"
+    few = cases(0.0, intents=LEAST_INTENTS - 1, said=0.0, opposite=1.0)
+    assert best_fallbacks(made, {task: few})[task] == "said"
     lost = cases(0.0, said=0.0, opposite=1.0)
     assert best_fallbacks(made, {task: lost})[task] == "opposite"
     found = train([*made], Catalogue().view, CONFIG, TrainingConfig(epochs=1), cold={task: lost})
     assert found.fallbacks[task] == "opposite"
     assert found.verdicts[task].cold_intents == 40
     assert found.figures["tools.cold_share"] == 0.5
+
+
+def test_cases_are_of_what_models_say_of_what_they_are_asked() -> None:
+    catalogue, task = Catalogue(), RankingTask.TOOLS
+    asked = [one for one in catalogue.examples if one.task is task][:60]
+    twice = [replace(one, intent=f"please do {at // 2}") for at, one in enumerate(asked)]
+    fold = catalogue.fold([], twice)
+    needing = {one.source: f"server {at // 6}" for at, one in enumerate(twice)}
+    trained = train(catalogue.folds(), catalogue.view, CONFIG, TrainingConfig(epochs=1))
+    tried = Tried(model=trained.model, asked=fold, needing=needing)
+
+    found = cold_cases([tried, tried], TrainingConfig(), share=0.3)[task]
+
+    prepared = PreparedFold(trained.model, fold)
+    scores = held_back(trained.model, prepared, TrainingConfig()).scores[task]
+    examples = fold.tasks[task]
+    reached = ndcg(scores, examples.targets.positives)
+    assert found.share == 0.3
+    assert np.array_equal(found.model, np.concatenate([reached, reached]))
+    said = examples.queries.take(np.arange(60)).evidence[..., 0]
+    once = ndcg(said, examples.targets.positives)
+    assert np.array_equal(found.fallbacks["said"], np.concatenate([once, once]))
+    assert found.groups.tolist() == [at // 2 for at in range(120)]
+    assert found.servers.tolist() == [at // 6 for at in range(120)]
 
 
 def test_intents_of_several_parts_are_different_ones() -> None:
