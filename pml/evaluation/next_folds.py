@@ -4,7 +4,7 @@ Methods of `pml evaluate` (`pml.evaluation.next_training`) and `pml train` (`pml
 differ in the view that a place is scored on, and in nothing here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,14 +21,21 @@ from pml.learning.folds import Fallback, HeldQueries, TaskExamples, targets_of
 from pml.models.inputs import Queries, RankingTask
 
 NEXT = RankingTask.NEXT_TOOL
-_PPM = "after three calls"
-_POOLED = {
-    _PPM: 9.2,
-    "alike after the last call": 4.6,
-    "alike next": 4.6,
-    "cosine of texts": 4.6,
+_REST = {"bm25 of the rest": 1.0, "called already": -2.0}
+_SIMPLE: Mapping[str, Mapping[str, float]] = {
+    "ppm": {"after three calls": 1.0},
+    "pool": {
+        "after three calls": 9.2,
+        "alike after the last call": 4.6,
+        "alike next": 4.6,
+        "cosine of texts": 4.6,
+    },
+    "rest": _REST,
+    "rest on the server": {**_REST, "same server": 3.0},
 }
-"""Columns are logarithms divided by these numbers, so the sum weighs all chances alike."""
+"""What columns count in simple methods.  Those of the pool are logarithms divided by these numbers,
+so the sum weighs all chances alike.  In the others the numbers are so far apart that one column
+decides before the next: the server, then what was not called yet, then texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +47,19 @@ class Past:
 
     def without(self, intents: frozenset[str]) -> "Past":
         """What is left if nobody had asked for these."""
-        kept = [
+        return self._where(lambda intent: intent not in intents)
+
+    def only(self, intents: frozenset[str]) -> "Past":
+        """What is left if nobody had asked for anything else."""
+        return self._where(lambda intent: intent in intents)
+
+    def _where(self, kept: Callable[[str], bool]) -> "Past":
+        pairs = [
             pair
             for pair in zip(self.sequences, self.intents, strict=True)
-            if normalised_intent(pair[1]) not in intents
+            if kept(normalised_intent(pair[1]))
         ]
-        return Past(sequences=tuple(s for s, _ in kept), intents=tuple(i for _, i in kept))
+        return Past(sequences=tuple(s for s, _ in pairs), intents=tuple(i for _, i in pairs))
 
 
 def ranked_tools(tools: Sequence[Tool]) -> list[RankedTool]:
@@ -110,17 +124,25 @@ def examples_at(
 
 
 def fallbacks(columns: Sequence[str] = COLUMNS) -> Mapping[str, Fallback]:
-    """Simple methods: PPM of order 3, and it with past intents and texts, pooled alike.
+    """Simple methods by name, of those whose columns are all there; the first is PPM of order 3.
 
-    The pool is there only if all its columns are.
+    Two count past runs: PPM, and it with past intents and texts, pooled alike.  Two need none:
+    BM25 of the rest of the intent among the tools not called yet, as it is, and those of the last
+    call's server before all others.
     """
-    places = {name: list(columns).index(name) for name in _POOLED if name in columns}
+    place = {name: at for at, name in enumerate(columns)}
+    return {
+        name: _weighing({place[column]: weight for column, weight in counts.items()})
+        for name, counts in _SIMPLE.items()
+        if counts.keys() <= place.keys()
+    }
 
-    def ppm(queries: Queries) -> Float32[np.ndarray, "queries candidates"]:
-        return queries.evidence[:, :, places[_PPM]]
 
-    def pool(queries: Queries) -> Float32[np.ndarray, "queries candidates"]:
-        weights = np.array(list(_POOLED.values()), np.float32)
-        return np.asarray(queries.evidence[:, :, list(places.values())] @ weights)
+def _weighing(counts: Mapping[int, float]) -> Fallback:
+    """The sum of some columns, each as often as is said."""
+    places, weights = list(counts), np.array(list(counts.values()), np.float32)
 
-    return {"ppm": ppm, "pool": pool} if len(places) == len(_POOLED) else {"ppm": ppm}
+    def scores(queries: Queries) -> Float32[np.ndarray, "queries candidates"]:
+        return np.asarray(queries.evidence[:, :, places] @ weights)
+
+    return scores

@@ -4,11 +4,12 @@ Training intents are dealt into folds, and each fold's places are scored on a vi
 vectors) that was made without its intents (`pml.learning.folds`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Int64
 
 from pml.discovery.next_tool import COLUMNS, STATS, NextToolEvidence, Place
 from pml.discovery.ports import Encoder
@@ -24,9 +25,10 @@ from pml.evaluation.next_folds import (
 from pml.evaluation.questions import NextQuestion
 from pml.features.columns import CAPABILITY_COLUMNS, TOOL_COLUMNS
 from pml.features.members import Members
+from pml.learning.cold_start import LostPart, cold_start
 from pml.learning.continuations import past_places
 from pml.learning.examples import Example
-from pml.learning.folds import TrainingFold, View, cross_fitted
+from pml.learning.folds import TaskExamples, TrainingFold, View, cross_fitted
 from pml.learning.training_config import TrainingConfig
 from pml.models.config import ShgatConfig
 from pml.models.hypergraph import hypergraph
@@ -46,6 +48,8 @@ class NextSettings:
     folds: int = 5
     most_places: int = 5_000
     """Places that are learned from; a random part where there are more."""
+    most_lost: int = 300
+    """Places asked of each part of the servers that is lost."""
     heads: int = 4
     head_dim: int = 16
     message_passing: bool = False
@@ -77,6 +81,18 @@ class NextSettings:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LostExamples:
+    """Places in requests for servers that are lost, on evidence of runs that called none of them.
+
+    Invariant: a server for each place.
+    """
+
+    asked: TaskExamples
+    servers: Int64[np.ndarray, " queries"]
+    """Equal for places of requests that need the same lost server."""
+
+
 class NextViews:
     """Makes views of parts of a question's training sequences, and asks places of them."""
 
@@ -88,22 +104,42 @@ class NextViews:
         self._vectors: dict[str, Float32[np.ndarray, " dim"]] = {}
         self._columns = [COLUMNS.index(column) for column in settings.columns]
 
-    def examples(self) -> tuple[Example, ...]:
-        """Places of training, and what came next there."""
+    @cached_property
+    def _all(self) -> tuple[Example, ...]:
+        """All places of training, and what came next there."""
         intents = list(dict.fromkeys(map(normalised_intent, self._past.intents)))
         number = {intent: at for at, intent in enumerate(intents)}
         tools = {tool: at for at, tool in enumerate(self._ids)}
         origins = [number[normalised_intent(one)] for one in self._past.intents]
         places = past_places(self._past.sequences, origins, tools)
-        drawn = np.random.default_rng(0).permutation(len(places))[: self._settings.most_places]
         return tuple(
             example_at(place, self._ids, source=f"{place.origin}", intent=intents[place.origin])
-            for place in (places[at] for at in sorted(drawn.tolist()))
+            for place in places
         )
+
+    def examples(self) -> tuple[Example, ...]:
+        """Places of training, and what came next there."""
+        return _drawn(self._all, most=self._settings.most_places)
 
     def folds(self) -> tuple[TrainingFold, ...]:
         """Examples, each on a view without its intent."""
         return cross_fitted(self.examples(), self._fold, folds=self._settings.folds, seed=0)
+
+    def lost(self, servers: Mapping[str, str]) -> tuple[LostExamples, ...]:
+        """Places in requests for servers that are lost, by the part that they are lost in.
+
+        What is said there knows no run that called any of the part's servers
+        (`pml.learning.cold_start`).
+
+        Args:
+            servers: By id of a tool, its server; others are neither lost nor new.
+
+        Returns:
+            Nothing where hardly any of these servers are new.
+        """
+        start = cold_start(self._all, servers, seed=0)
+        parts = () if start is None else start.parts
+        return tuple(self._part(part) for part in parts if part.asked)
 
     def full(self) -> tuple[View, NextToolEvidence]:
         """What is known when all training is."""
@@ -119,10 +155,24 @@ class NextViews:
         """``_known`` are not all: sequences that no example was drawn of are known, too."""
         hidden = frozenset(normalised_intent(one.intent) for one in asked)
         view, evidence = self._view(self._past.without(hidden))
+        return TrainingFold(view=view, tasks={NEXT: self._examples(asked, evidence)})
+
+    def _part(self, part: LostPart) -> LostExamples:
+        known = self._past.only(frozenset(normalised_intent(one.intent) for one in part.known))
+        asked = _drawn(part.asked, most=self._settings.most_lost)
+        number = {server: at for at, server in enumerate(sorted({*part.needing.values()}))}
+        return LostExamples(
+            asked=self._examples(asked, self._evidence(known)),
+            servers=np.array([number[part.needing[one.source]] for one in asked], np.int64),
+        )
+
+    def _examples(self, asked: Sequence[Example], evidence: NextToolEvidence) -> TaskExamples:
         places = [Place(prefix=one.prefix, intent=one.intent) for one in asked]
         queries = self.queries(evidence, places)
-        examples = examples_at(asked, queries, self._ids, self._settings.columns)
-        return TrainingFold(view=view, tasks={NEXT: examples})
+        return examples_at(asked, queries, self._ids, self._settings.columns)
+
+    def _evidence(self, past: Past) -> NextToolEvidence:
+        return NextToolEvidence(self._tools, past.sequences, past.intents)
 
     def _view(self, past: Past) -> tuple[View, NextToolEvidence]:
         served: dict[frozenset[str], dict[str, None]] = {}
@@ -144,10 +194,15 @@ class NextViews:
             tool_features=np.zeros((len(graph.tools), len(TOOL_COLUMNS)), np.float32),
             capability_features=np.zeros((len(served), len(CAPABILITY_COLUMNS)), np.float32),
         )
-        evidence = NextToolEvidence(self._tools, past.sequences, past.intents)
-        return View(graph=graph, inputs=inputs), evidence
+        return View(graph=graph, inputs=inputs), self._evidence(past)
 
     def _encoded(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dim"]:
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         self._vectors.update(zip(new, self._encoder.encode(new), strict=True))
         return np.stack([self._vectors[text] for text in texts]).astype(np.float32)
+
+
+def _drawn(examples: Sequence[Example], *, most: int) -> tuple[Example, ...]:
+    """All of them, or a random part where there are more; in their order."""
+    drawn = np.random.default_rng(0).permutation(len(examples))[:most]
+    return tuple(examples[at] for at in sorted(drawn.tolist()))

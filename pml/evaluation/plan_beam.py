@@ -13,8 +13,9 @@ from jaxtyping import Float64
 from pml.discovery.next_tool import Place
 from pml.discovery.ports import Encoder
 from pml.evaluation.dataset import Tool, Workflow
-from pml.evaluation.next_rankers import LEAST_FOLDS, weighed
+from pml.evaluation.next_rankers import LEAST_FOLDS
 from pml.evaluation.next_training import NextSettings, NextViews
+from pml.evaluation.next_weighed import weighed
 from pml.evaluation.questions import NextQuestion
 
 _START, _END = "\x02", "\x03"

@@ -16,8 +16,9 @@ from pml.discovery.next_tool import Place
 from pml.discovery.ports import Encoder
 from pml.embedding.static import default_encoder
 from pml.evaluation.next_folds import NEXT
-from pml.evaluation.next_rankers import NextRankers, Ranker, beats, weighed
+from pml.evaluation.next_rankers import NextRankers, beats
 from pml.evaluation.next_training import NextSettings, NextViews
+from pml.evaluation.next_weighed import Ranker, weighed
 from pml.evaluation.next_whole import whole_model
 from pml.evaluation.questions import NextQuestion
 from pml.learning.folds import TaskExamples

@@ -47,7 +47,8 @@ def _prepared(question: NextQuestion) -> _Prepared:
     settings = NextSettings()
     views = NextViews(question, settings, default_encoder())
     folds, (view, evidence) = views.folds(), views.full()
-    rankers = NextRankers(folds, view, settings) if len(folds) >= LEAST_FOLDS else None
+    lost = views.lost({tool.id: tool.server for tool in question.tools})
+    rankers = NextRankers(folds, view, settings, lost) if len(folds) >= LEAST_FOLDS else None
     return _Prepared(views=views, rankers=rankers, evidence=evidence)
 
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from jaxtyping import Float32
 
-from pml.discovery.next_tool import COLUMNS
+from pml.discovery.next_tool import COLUMNS, Place
 from pml.embedding.static import default_encoder
 from pml.evaluation.methods.next_shgat import METHODS, NextShgat, _prepared
-from pml.evaluation.next_folds import NEXT
+from pml.evaluation.next_folds import NEXT, fallbacks
 from pml.evaluation.next_training import NextSettings, NextViews
 from pml.evaluation.questions import NextQuestion, Point
 from tests.evaluation.sequences import NAMES, tools
@@ -80,18 +81,45 @@ def test_no_fold_knows_the_intents_that_it_is_asked_about() -> None:
         assert (nearest < 0.999).all()  # the number is in no other intent
 
 
-def test_fallbacks_are_ppm_and_the_pool_which_knows_the_intent_too() -> None:
+def fallbacks_of(*asked: tuple[str, str]) -> dict[str, Float32[np.ndarray, "queries candidates"]]:
+    """What each says at some places, where what came before tells nothing and intents all."""
+    views = NextViews(by_intent(), NextSettings(), default_encoder())
+    evidence = views.full()[1]
+    places = [Place(prefix=tuple(prefix), intent=intent) for prefix, intent in asked]
+    queries = views.queries(evidence, places)
+    return {name: of(queries) for name, of in fallbacks().items()}
+
+
+def test_the_first_fallback_is_ppm() -> None:
     views = NextViews(by_intent(), NextSettings(), default_encoder())
     fold = views.folds()[0]
     queries = fold.tasks[NEXT].queries.take(np.arange(3))
-    ppm, pool = (of(queries) for of in fold.tasks[NEXT].fallbacks.values())
+    ppm = next(iter(fold.tasks[NEXT].fallbacks.values()))(queries)
     assert np.array_equal(ppm, queries.evidence[:, :, COLUMNS.index("after three calls")])
     assert (ppm.argmax(axis=1) > 0).all()  # nobody calls a after a
-    right = [place[0] for place in fold.tasks[NEXT].targets.positives[:3]]
-    assert pool.argmax(axis=1).tolist() == right
 
 
-def test_without_its_columns_there_is_no_pool() -> None:
+def test_the_pool_knows_past_intents_too() -> None:
+    pool = fallbacks_of(*(("a", f"my {word}") for word in WORDS.values()))["pool"]
+    assert [NAMES[at] for at in pool.argmax(axis=1).tolist()] == list(WORDS)
+
+
+def test_the_rest_is_what_the_intent_still_asks_for() -> None:
+    said = fallbacks_of(("b", "tool_b and then tool_e"), ("e", "tool_b and then tool_e"))["rest"]
+    assert [NAMES[at] for at in said.argmax(axis=1).tolist()] == ["e", "b"]
+
+
+def test_the_rest_on_the_server_is_there_whatever_the_texts_say() -> None:
+    asked = replace(by_intent(), tools=(*tools("abc"), *tools("def", server="other")))
+    views = NextViews(asked, NextSettings(), default_encoder())
+    place = Place(prefix=("d", "a"), intent="tool_a, tool_d, tool_e and tool_c")
+    queries = views.queries(views.full()[1], [place])
+    said = {name: of(queries)[0].argsort()[::-1].tolist() for name, of in fallbacks().items()}
+    assert [NAMES[at] for at in said["rest on the server"][:3]] == ["c", "b", "a"]
+    assert {NAMES[at] for at in said["rest"][:2]} == {"c", "e"}
+
+
+def test_without_their_columns_there_are_no_others() -> None:
     settings = NextSettings(columns=("after one call", "after three calls"))
     (fold, *_) = NextViews(by_intent(), settings, default_encoder()).folds()
     assert list(fold.tasks[NEXT].fallbacks) == ["ppm"]
