@@ -10,7 +10,7 @@ from pml.cli.extras import check_extra
 from pml.cli.options import AsJson, example
 from pml.cli.table import table
 from pml.cli.terminal import result, result_json, width
-from pml.errors import ConfigError
+from pml.errors import ConfigError, NotFoundError
 
 if TYPE_CHECKING:
     from pml.tracking.mlflow_registry import Registry, Version
@@ -78,11 +78,20 @@ def _anything_tracked() -> bool:
 
 
 def _registry() -> "Registry":
+    """The registry, which is there.
+
+    Raises:
+        NotFoundError: nothing was tracked here yet; to open a store would make one.
+        StoreError: it cannot be had.
+    """
     check_extra("research")
     from pml.tracking.mlflow_registry import Registry
     from pml.workspace.layout import MODEL_NAME, TRACKING
     from pml.workspace.telling import tracking
 
+    if not _anything_tracked():
+        hint = "`dvc repro` tracks in it and registers; or name a server: MLFLOW_TRACKING_URI"
+        raise NotFoundError("folder", str(TRACKING), hint)
     return Registry(tracking(TRACKING), MODEL_NAME)
 
 

@@ -6,7 +6,7 @@ median (D. Golovin et al., KDD 2017), or by Hyperband (L. Li et al., JMLR 18, 20
 
 A study is known by its name within its storage.  Every process that opens it adds trials until
 enough are finished; one whose process died is marked as failed when its heart has not beaten for a
-while, and another is made in its place.  The module is the only one that imports optuna.
+while, and does not count.  The module is the only one that imports optuna.
 """
 
 import warnings
@@ -33,6 +33,10 @@ GRACE_S = 60
 _STARTUP = 5
 """Trials that are drawn at random and never pruned: there is nothing to compare them with."""
 _FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
+
+
+def _always() -> bool:
+    return True
 
 
 class Pruner(StrEnum):
@@ -115,16 +119,23 @@ class Study:
     study: optuna.Study
     space: Space
 
-    def search(self, objective: Callable[[Trial], float], *, trials: int) -> None:
+    def search(
+        self,
+        objective: Callable[[Trial], float],
+        *,
+        trials: int,
+        take: Callable[[], bool] = _always,
+    ) -> None:
         """Make trials until ``trials`` of the study are complete or pruned, whoever made them.
 
-        ``objective`` says how good a trial is, larger being better; what it raises ends the
-        search, and its trial counts as failed.
+        Args:
+            objective: Says how good a trial is, larger being better; what it raises ends the
+                search, and its trial counts as failed.
+            trials: So many; what others have under way now is not counted, and may come on top.
+            take: Asked before each trial, and false where there is none left to make.
         """
-        if self.finished() >= trials:
-            return
-        enough = optuna.study.MaxTrialsCallback(trials, states=_FINISHED)
-        self.study.optimize(lambda trial: objective(Trial(trial, self.space)), callbacks=[enough])
+        while self.finished() < trials and take():
+            self.study.optimize(lambda trial: objective(Trial(trial, self.space)), n_trials=1)
 
     def finding(self) -> Finding:
         """What all processes have found so far."""

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,7 +53,9 @@ def work_of(
 
 
 def search(work: Work, workers: int, *, database_url: str | None) -> Finding:
-    """Let so many processes make trials until there are enough.
+    """Let so many processes make the trials that are missing, and not one more.
+
+    Other calls for the same study are not known of: what they have under way may come on top.
 
     Raises:
         StoreError: the storage cannot be had.
@@ -61,13 +64,16 @@ def search(work: Work, workers: int, *, database_url: str | None) -> Finding:
     """
     with storage(work, database_url) as url, opened(work, url) as study:
         check_same_data(study, work)
-        if study.finished() >= work.parameters.section("tune", TuneParameters).trials:
+        missing = work.parameters.section("tune", TuneParameters).trials - study.finished()
+        if missing <= 0:
             return study.finding()
-        told = [msgspec.structs.replace(work, worker=number) for number in range(workers)]
-        with _processes(told) as processes:
-            codes = [process.wait() for process in processes]
+        with _places(missing) as places:
+            numbers = range(min(workers, missing))
+            told = [msgspec.structs.replace(work, worker=each, places=places) for each in numbers]
+            with _processes(told, places) as processes:
+                codes = [process.wait() for process in processes]
         if any(codes):
-            message = f"{sum(map(bool, codes))} of {workers} processes of the study failed"
+            message = f"{sum(map(bool, codes))} of {len(codes)} processes of the study failed"
             raise StudyError(message)
         return study.finding()
 
@@ -98,13 +104,24 @@ def tracked_search(work: Work, workers: int, *, database_url: str | None) -> Fin
 
 
 @contextmanager
-def _processes(works: Sequence[Work]) -> Iterator[list[subprocess.Popen[bytes]]]:
+def _places(count: int) -> Iterator[int]:
+    """A descriptor with so many bytes; processes that inherit it read each of them once."""
+    with tempfile.TemporaryFile(buffering=0) as file:
+        file.write(bytes(count))
+        file.seek(0)
+        yield file.fileno()
+
+
+@contextmanager
+def _processes(works: Sequence[Work], places: int) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Started, and gone at the end of the block whatever happens."""
     command = [sys.executable, "-m", "pml.workspace.tuning_worker"]
     started: list[subprocess.Popen[bytes]] = []
     try:
         for work in works:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE)  # noqa: S603  # ours
+            process = subprocess.Popen(  # noqa: S603  # ours
+                command, stdin=subprocess.PIPE, pass_fds=[places]
+            )
             started.append(process)
             assert process.stdin is not None
             with process.stdin as stdin:

@@ -4,6 +4,7 @@ A trial trains with its parameters and is as good as its ranking of the stopping
 fold is not looked at, so that the gate's verdict on the winner stays honest.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -73,6 +74,9 @@ class Work(Record, frozen=True, kw_only=True):
     data_hash: str
     parent: str | None = None
     """Run in MLflow that trials are parts of; None where they are not tracked."""
+    places: int | None = None
+    """Inherited descriptor with a byte for each trial that is to be made: whoever reads one makes
+    it.  None where nobody else makes any."""
 
     @property
     def parameters(self) -> Parameters:
@@ -162,7 +166,10 @@ def searched(study: Study, work: Work, tell: Telling | None = None) -> None:
             trained = trained_on(folds, full, tried, on_epoch=on_epoch)
         return reached[trained.best_epoch - 1] if reached else 0.0
 
-    study.search(objective, trials=how.trials)
+    def take() -> bool:
+        return work.places is None or bool(os.read(work.places, 1))
+
+    study.search(objective, trials=how.trials, take=take)
 
 
 def trial_facts(work: Work, trial: Trial) -> RunFacts:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from pml.cli.exits import ExitCode, for_error
 from pml.cli.main import app
 from pml.embedding.static import default_encoder
-from pml.errors import PmlError
+from pml.errors import NotFoundError, PmlError
 from pml.tracking.mlflow_registry import Registry
 from pml.tracking.mlflow_runs import open_tracking
 from pml.workspace.encoder_folder import read_encoder
@@ -246,3 +246,15 @@ def test_to_look_at_models_where_none_was_tracked_leaves_nothing_behind(
     answered = CliRunner().invoke(app, ["models"])
     assert (answered.exit_code, list(tmp_path.iterdir())) == (0, [])
     assert "no version was registered" in answered.stdout
+
+
+@pytest.mark.parametrize("command", ["promote 1", "rollback", "get --out m.pml"])
+def test_what_needs_a_model_where_none_was_tracked_says_so_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    answered = CliRunner().invoke(app, ["models", *command.split()])
+    assert isinstance(answered.exception, NotFoundError)
+    assert "no folder 'tracking': `dvc repro`" in str(answered.exception)
+    assert list(tmp_path.iterdir()) == []

@@ -58,6 +58,26 @@ def test_a_study_is_gone_on_with_until_enough_trials_are_finished(url: str, stud
         assert again.finding().complete == 5
 
 
+def test_who_searches_side_by_side_makes_no_trial_more_than_is_missing(
+    url: str, study: Study
+) -> None:
+    """While one makes its last trial, the other begins none: it would come on top."""
+    left = [None] * 3
+
+    def take() -> bool:
+        return bool(left) and left.pop() is None
+
+    def objective(trial: Trial) -> float:
+        if trial.number < 2:  # within a trial of the one, all that the other makes
+            with open_study(url, "first", SPACE, seed=2) as other:
+                other.search(objective, trials=3, take=take)
+        return heads(trial)
+
+    study.search(objective, trials=3, take=take)
+
+    assert study.finding().complete == 3
+
+
 @pytest.mark.parametrize("pruner", Pruner)
 def test_a_trial_worse_than_the_others_is_ended_early(url: str, pruner: Pruner) -> None:
     steps: dict[int, int] = {}
