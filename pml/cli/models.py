@@ -9,7 +9,7 @@ import typer
 from pml.cli.extras import check_extra
 from pml.cli.options import AsJson, example
 from pml.cli.table import table
-from pml.cli.terminal import result, result_json, width
+from pml.cli.terminal import note, result, result_json, width
 from pml.errors import ConfigError, NotFoundError
 
 if TYPE_CHECKING:
@@ -44,8 +44,21 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def promote(number: Number, as_json: AsJson = False) -> None:
-    """Make a version the champion; only one that beats simple methods is taken."""
-    _told((_registry().promote(number),), as_json=as_json)
+    """Make a version the champion; only one that beats simple methods is taken.
+
+    It may be of other data than the former champion, as when runs came in since: that is said.
+    """
+    registry = _registry()
+    before = registry.champion()
+    promoted = registry.promote(number)
+    _told((promoted,), as_json=as_json)
+    if before is not None and promoted.of_other_data(before):
+        note(
+            f"version {promoted.number} was trained on other data ({_short(promoted.data)}) than "
+            f"version {before.number} ({_short(before.data)}), the champion until now: each beats "
+            "simple methods on its own data, which does not say that the new one is the better; "
+            "`pml models rollback` takes it back"
+        )
 
 
 def rollback(as_json: AsJson = False) -> None:
@@ -95,6 +108,10 @@ def _registry() -> "Registry":
     return Registry(tracking(TRACKING), MODEL_NAME)
 
 
+def _short(digest: str) -> str:
+    return digest[:12]
+
+
 def _told(versions: "tuple[Version, ...]", *, as_json: bool) -> None:
     if as_json:
         result_json(versions)
@@ -107,8 +124,9 @@ def _told(versions: "tuple[Version, ...]", *, as_json: bool) -> None:
             str(each.number),
             "champion" if each.champion else "taken back" if each.rolled_back else "",
             "yes" if each.beats_fallback else "no",
+            _short(each.data),
             each.run_id,
         ]
         for each in versions
     ]
-    result(table(["version", "state", "beats simple methods", "run"], rows, width=width()))
+    result(table(["version", "state", "beats simple methods", "data", "run"], rows, width=width()))

@@ -22,6 +22,7 @@ from pml.tracking.package import unpacked
 CHAMPION = "champion"
 FILE = "package.pml"
 _BEATS, _FORMER, _ROLLED_BACK = "beats_fallback", "former", "rolled_back"
+_DATA = "data.hash"
 _NO_FORMER = ""
 _CHAMPION_OF, _FORMER_OF = "champion of", "former champion of"
 _NOT_YET, _FIRST = "no version was promoted yet", "there was no other before it"
@@ -40,6 +41,12 @@ class Version:
     """The champion before this one, if it ever was one."""
     rolled_back: bool
     """Whether it was champion and taken back."""
+    data: str
+    """Hash of what it was trained on; empty where a PML of before registered it."""
+
+    def of_other_data(self, other: "Version") -> bool:
+        """Whether the two are known to have been trained on different data."""
+        return bool(self.data and other.data) and self.data != other.data
 
 
 class Registry:
@@ -64,12 +71,11 @@ class Registry:
         Raises:
             SavedStateError: ``content`` is no whole package.
         """
-        beats = unpacked(content).manifest.switched_on
+        manifest = unpacked(content).manifest
         uri = self._logged(run_id, content, requirements)
         self._ensure_name()
-        made = self._client.create_model_version(
-            self.name, source=uri, run_id=run_id, tags={_BEATS: str(beats).lower()}
-        )
+        tags = {_BEATS: str(manifest.switched_on).lower(), _DATA: manifest.data}
+        made = self._client.create_model_version(self.name, source=uri, run_id=run_id, tags=tags)
         return self.version(int(made.version))
 
     def promote(self, number: int) -> Version:
@@ -192,4 +198,5 @@ class Registry:
             champion=int(found.version) == champion,
             former=int(former) if former else None,
             rolled_back=found.tags.get(_ROLLED_BACK) == "true",
+            data=found.tags.get(_DATA, ""),
         )

@@ -19,6 +19,7 @@ from pml.workspace.encoder_folder import read_encoder
 from tests.cli.conftest import RunPml
 from tests.evaluation.folders import write
 from tests.tracking.packages import a_file
+from tests.tracking.test_mlflow_runs import FACTS
 from tests.workspace.exports import export
 
 ERRANDS = Path(__file__).parents[2] / "data" / "errands"
@@ -236,6 +237,27 @@ def test_a_training_is_tracked_and_registry_commands_move_the_champion(
     assert (workspace / "m.pml").read_bytes() == a_file(model=b"first")
     assert pml("models", "rollback").returncode == ExitCode.NOT_FOUND
     assert pml("models", "promote", "9").returncode == ExitCode.NOT_FOUND
+
+
+def test_promoting_says_where_the_former_champion_is_of_other_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which is no reason to refuse: models are trained again because there are more data."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    tracking = open_tracking(tmp_path / "tracking", lambda: 0)
+    registry = Registry(tracking, "shgat")
+    with tracking.run(FACTS) as run:
+        for data in ("aa" * 32, "aa" * 32, "bb" * 32):
+            registry.register(run.id, a_file(data=data), ())
+
+    said = [CliRunner().invoke(app, ["models", "promote", each]) for each in ("1", "2", "3", "3")]
+
+    assert [each.exit_code for each in said] == [0, 0, 0, 0]
+    assert [bool(each.stderr) for each in said] == [False, False, True, False]
+    other = "version 3 was trained on other data (bbbbbbbbbbbb) than version 2 (aaaaaaaaaaaa)"
+    assert other in said[2].stderr
+    assert "bbbbbbbbbbbb" in CliRunner().invoke(app, ["models"]).stdout
 
 
 def test_to_look_at_models_where_none_was_tracked_leaves_nothing_behind(

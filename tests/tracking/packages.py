@@ -16,13 +16,15 @@ def verdict(*, switched_on: bool, task: str = "tools") -> TaskVerdict:
     )
 
 
-def a_package(*, switched_on: bool = True, model: bytes = b"arrays") -> Package:
+def a_package(
+    *, switched_on: bool = True, model: bytes = b"arrays", data: str = "cd" * 32
+) -> Package:
     manifest = Manifest(
         format=FORMAT,
         name="shgat",
         graph="ab" * 32,
         encoder="static@12",
-        data="cd" * 32,
+        data=data,
         seed=7,
         pml_version="0.1.0",
         verdicts=(verdict(switched_on=switched_on),),
@@ -32,5 +34,5 @@ def a_package(*, switched_on: bool = True, model: bytes = b"arrays") -> Package:
     return Package(manifest=manifest, model=model, encoder=encoder, card="# A model\n")
 
 
-def a_file(*, switched_on: bool = True, model: bytes = b"arrays") -> bytes:
-    return packed(a_package(switched_on=switched_on, model=model))
+def a_file(*, switched_on: bool = True, model: bytes = b"arrays", data: str = "cd" * 32) -> bytes:
+    return packed(a_package(switched_on=switched_on, model=model, data=data))
