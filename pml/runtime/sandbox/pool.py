@@ -20,6 +20,7 @@ from pml.errors import SandboxError
 from pml.runtime.outlast import outlast
 from pml.runtime.reaper import Reaper
 from pml.runtime.sandbox import command
+from pml.runtime.sandbox.base import Base, clear_left
 from pml.runtime.sandbox.channel import Listener
 from pml.runtime.sandbox.child import END_TIMEOUT_S
 from pml.runtime.sandbox.guards import ALL_GUARDS, Guards
@@ -92,6 +93,7 @@ class SandboxPool:
         self._listener = Listener(
             max_frame=2 * limits.result_bytes + _FRAME_SLACK, check_token=guards.token
         )
+        self._kept: Base | None = None
         self._base = Path()
         self._deno_path = Path()
         self._worker = ""
@@ -112,7 +114,9 @@ class SandboxPool:
         self._deno_path = self._deno or find_deno()
         self._worker = "".join(part.read_text() for part in sorted(_WORKER.glob("*.js")))
         root, tmpfs = scratch_root(self._scratch_wanted, Path(tempfile.gettempdir()))
-        self._base = Path(tempfile.mkdtemp(prefix="pml-sandbox-", dir=root))
+        clear_left(root)
+        self._kept = Base(root)
+        self._base = self._kept.path
         self._reaper.own(self._base)
         try:
             await self._open(tmpfs=tmpfs)
@@ -154,7 +158,8 @@ class SandboxPool:
             for sandbox in self._sandboxes:  # a task may be cancelled before it begins
                 sandbox.clean()
             self._sandboxes.clear()
-            shutil.rmtree(self._base, ignore_errors=True)
+            if self._kept is not None:
+                self._kept.close()
             self._reaper.disown(self._base)
             await self._listener.__aexit__(None, None, None)
 
