@@ -11,7 +11,7 @@ from pml.workspace.layout import PARAMETERS, TRACKING, Layout
 from pml.workspace.parameters import read_parameters
 from pml.workspace.stored import read_folds, read_lost
 from pml.workspace.telling import tell_training, tracking
-from pml.workspace.training import Lineage, exported, told, trained_on
+from pml.workspace.training import Lineage, exported, told, trained_and_judged
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
         parameters=parameters.flat("encoder", "features", "model", "train"),
     )
     with tracking(TRACKING).run(facts) as run:
-        trained = trained_on(
+        trained = trained_and_judged(
             folds,
             full,
             parameters,

@@ -82,8 +82,8 @@ def _verdicts(verdicts: "tuple[TaskVerdict, ...]") -> list[str]:
     on = sum(each.switched_on for each in verdicts)
     share = max(each.cold_share for each in verdicts)
     cold = (
-        "+: of servers that the models which were asked knew nothing of, as many of yours have no\n"
-        f"history either; they count {share:.0%}, which is how many requests may need such a server"
+        "+: for servers that the judged models were trained without, as some of yours have no\n"
+        f"history either; they count {share:.0%}, as many requests may need such a server"
     )
     return [
         "On requests that it had not seen:",

@@ -40,6 +40,7 @@ from pml.learning.held_back import Tried, cold_cases
 from pml.learning.shgat_training import train
 from pml.learning.trained import Trained
 from pml.learning.training_config import TrainingConfig
+from pml.learning.turns import judged_in_turns
 from pml.models.config import ShgatConfig
 from pml.models.inputs import Queries, RankingTask
 from pml.models.start import Start
@@ -178,7 +179,7 @@ def trained_ranker(dataset: Dataset, task: RankingTask, setting: Setting = SHIPP
     full = source.view(examples)
     return Ranker(
         task=task,
-        trained=training.run(builder, examples, full, training.cold(dataset, examples)),
+        trained=training.judged(builder, examples, full, training.cold(dataset, examples)),
         view=full,
         evidence=builder.evidence(full, examples),
         hidden=setting.hidden,
@@ -200,14 +201,20 @@ class Training:
     task: RankingTask
     setting: Setting
 
+    def folds(self, builder: Folds, examples: Sequence[Example]) -> tuple[TrainingFold, ...]:
+        """None where there are few examples."""
+        learn = self.setting.trained and len({one.source for one in examples}) >= LEAST_LEARNED
+        build = partial(self.fold, builder)
+        return cross_fitted(examples, build, folds=FOLDS, seed=0) if learn else ()
+
     def run(
         self,
-        builder: Folds,
-        examples: Sequence[Example],
+        folds: Sequence[TrainingFold],
         full: View,
         cold: Mapping[RankingTask, ColdCases],
+        training: TrainingConfig,
     ) -> Trained:
-        """On these examples, with nothing learned if there are few."""
+        """On these folds; without any nothing is learned."""
         setting, vectors = self.setting, full.inputs.vectors
         config = ShgatConfig(
             dim=vectors.shape[1],
@@ -216,22 +223,34 @@ class Training:
             stats=STATS,
             **setting.model,
         )
-        learn = setting.trained and len({one.source for one in examples}) >= LEAST_LEARNED
-        build = partial(self.fold, builder)
-        folds = cross_fitted(examples, build, folds=FOLDS, seed=0) if learn else ()
+        weights, scale = tuple(START[name] for name in COLUMNS), SCALE
         if folds:
-            weights, scale = (
-                fitted_weights(folds[:-2], self.task, columns=len(COLUMNS)),
-                LEARNED_SCALE,
-            )
-        else:
-            weights, scale = tuple(START[name] for name in COLUMNS), SCALE
+            weights = fitted_weights(folds[:-2], self.task, columns=len(COLUMNS))
+            scale = LEARNED_SCALE
         start = Start(
             scale=scale,
             evidence={self.task: weights},
             vectors=vectors if setting.principal else None,
         )
-        return train(folds, full, config, setting.training, start=start, cold=cold)
+        return train(folds, full, config, training, start=start, cold=cold)
+
+    def judged(
+        self,
+        builder: Folds,
+        examples: Sequence[Example],
+        full: View,
+        cold: Mapping[RankingTask, ColdCases],
+    ) -> Trained:
+        """On these examples, by every fold where one has too few intents to tell."""
+        how, folds = self.setting.training, self.folds(builder, examples)
+        once = replace(how, refit=False)
+        return judged_in_turns(
+            self.run(folds, full, cold, how),
+            folds,
+            lambda order: self.run(order, full, {}, once),
+            seed=how.seed,
+            cold=cold,
+        )
 
     def fold(
         self, builder: Folds, known: Sequence[Example], asked: Sequence[Example]
@@ -256,7 +275,8 @@ class Training:
         left = replace(dataset, workflows=kept)
         builder = Folds(Source(dataset, encoder_for(left, self.setting.latent)))
         asked = self.fold(builder, part.known, part.asked)
-        trained = self.run(builder, part.known, asked.view, {})
+        folds = self.folds(builder, part.known)
+        trained = self.run(folds, asked.view, {}, self.setting.training)
         return Tried(model=trained.model, asked=asked, needing=part.needing)
 
 

@@ -26,7 +26,7 @@ from jaxtyping import Float64, Int64
 
 from pml.domain.capability import normalised_intent
 from pml.learning.examples import Example
-from pml.learning.gate import LEAST_INTENTS, ColdPair
+from pml.learning.gate import LEAST_INTENTS, ColdPair, Compared, GateVerdict, gate
 from pml.models.inputs import RankingTask
 
 MOST_PARTS = 3
@@ -129,6 +129,26 @@ def cold_start(
     )
 
 
+def verdict_on(
+    compared: Compared, *, seed: int, cold: ColdCases | None, fallback: str
+) -> GateVerdict:
+    """Of both kinds of requests, those held back and those for lost servers if there are any.
+
+    Args:
+        compared: What was held back.
+        seed: Of the gate.
+        cold: What servers were lost for.
+        fallback: Name of the fallback that the model was compared with.
+    """
+    return gate(
+        compared.model,
+        compared.fallback,
+        compared.groups,
+        seed=seed,
+        cold=None if cold is None else cold.against(fallback),
+    )
+
+
 def merged(cases: Iterable[ColdCases]) -> ColdCases:
     """Of several parts, at least one, whose intents and servers differ."""
     held = list(cases)
@@ -138,13 +158,13 @@ def merged(cases: Iterable[ColdCases]) -> ColdCases:
             name: np.concatenate([one.fallbacks[name] for one in held])
             for name in held[0].fallbacks
         },
-        groups=_apart([one.groups for one in held]),
-        servers=_apart([one.servers for one in held]),
+        groups=apart([one.groups for one in held]),
+        servers=apart([one.servers for one in held]),
         share=held[0].share,
     )
 
 
-def _apart(numbers: Iterable[Int64[np.ndarray, " _"]]) -> Int64[np.ndarray, " _"]:
+def apart(numbers: Iterable[Int64[np.ndarray, " _"]]) -> Int64[np.ndarray, " _"]:
     """One after the other, without a number in common."""
     found, first = [np.zeros(0, np.int64)], 0
     for each in numbers:

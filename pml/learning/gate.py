@@ -61,6 +61,16 @@ class GateVerdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Compared:
+    """nDCG@10 of model and fallback by held-back query; NaN without an answer."""
+
+    model: Float64[np.ndarray, " queries"]
+    fallback: Float64[np.ndarray, " queries"]
+    groups: Int64[np.ndarray, " queries"]
+    """Equal for queries of one intent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ColdPair:
     """nDCG@10 of model and fallback by query, where servers were lost; NaN without an answer."""
 

@@ -20,7 +20,7 @@ from pml.learning.calibration import (
 from pml.learning.cold_start import ColdCases, merged
 from pml.learning.contrastive import LossWeights, losses
 from pml.learning.folds import TaskExamples, TrainingFold, in_blocks
-from pml.learning.gate import GateVerdict, gate, ndcg
+from pml.learning.gate import Compared, ndcg
 from pml.learning.prepared import PreparedFold, marks_of
 from pml.learning.sampling import Candidates
 from pml.learning.training_config import TrainingConfig
@@ -113,22 +113,13 @@ def _top_error(examples: TaskExamples, scores: Scores, calibration: Calibration)
     return calibration_error(top, np.array(hit, dtype=bool))
 
 
-def judged(
-    examples: TaskExamples,
-    scores: Scores,
-    *,
-    fallback: str,
-    seed: int,
-    cold: ColdCases | None = None,
-) -> GateVerdict:
-    """Model against the fallback of this name."""
+def compared(examples: TaskExamples, scores: Scores, *, fallback: str) -> Compared:
+    """Model and the fallback of this name."""
     targets = examples.targets
-    return gate(
-        ndcg(scores, targets.positives),
-        ndcg(in_blocks(examples, examples.fallbacks[fallback]), targets.positives),
-        targets.groups,
-        seed=seed,
-        cold=None if cold is None else cold.against(fallback),
+    return Compared(
+        model=ndcg(scores, targets.positives),
+        fallback=ndcg(in_blocks(examples, examples.fallbacks[fallback]), targets.positives),
+        groups=targets.groups,
     )
 
 

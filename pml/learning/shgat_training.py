@@ -17,12 +17,12 @@ from dataclasses import replace
 import torch
 
 from pml.learning.calibration import Calibration, CalibrationReport
-from pml.learning.cold_start import ColdCases
+from pml.learning.cold_start import ColdCases, verdict_on
 from pml.learning.fallbacks import best_fallbacks
 from pml.learning.fitting import fit, refit
 from pml.learning.folds import TrainingFold, View
-from pml.learning.gate import GateVerdict
-from pml.learning.held_back import calibrated, held_back, judged, report
+from pml.learning.gate import Compared
+from pml.learning.held_back import calibrated, compared, held_back, report
 from pml.learning.prepared import PreparedFold
 from pml.learning.trained import Trained
 from pml.learning.training_config import Epoch, TrainingConfig
@@ -77,7 +77,7 @@ def train(
         )
         calibrations = _calibrate(made, stopping, config)
         fallbacks = {**_first(judging), **best_fallbacks(folds[:-1], lost)}
-        verdicts, reports = _judge(made, judging, calibrations, fallbacks, config=config, cold=lost)
+        against, reports = _compare(made, judging, calibrations, fallbacks, config=config)
         found = Trained(
             model=made.eval(),
             graph=full.graph,
@@ -86,7 +86,13 @@ def train(
             best_epoch=how.best_epoch,
             calibrations=calibrations,
             reports=reports,
-            verdicts=verdicts,
+            compared=against,
+            verdicts={
+                task: verdict_on(
+                    one, seed=config.seed, cold=lost.get(task), fallback=fallbacks[task]
+                )
+                for task, one in against.items()
+            },
             fallbacks=fallbacks,
             errors=how.errors,
         )
@@ -147,6 +153,7 @@ def _untrained(
         best_epoch=0,
         calibrations={task: Calibration() for task in model.config.tasks},
         reports={},
+        compared={},
         verdicts={},
         fallbacks=fallbacks,
         errors=errors,
@@ -170,32 +177,25 @@ def _calibrate(
     return found
 
 
-def _judge(
+def _compare(
     model: Shgat,
     judging: TrainingFold,
     calibrations: Mapping[RankingTask, Calibration],
     fallbacks: Mapping[RankingTask, str],
     *,
     config: TrainingConfig,
-    cold: Mapping[RankingTask, ColdCases],
-) -> tuple[dict[RankingTask, GateVerdict], dict[RankingTask, CalibrationReport]]:
+) -> tuple[dict[RankingTask, Compared], dict[RankingTask, CalibrationReport]]:
     fold = PreparedFold(model, judging)
     scores = held_back(model, fold, config).scores
-    verdicts = {
-        task: judged(
-            examples,
-            scores[task],
-            fallback=fallbacks[task],
-            seed=config.seed,
-            cold=cold.get(task),
-        )
+    against = {
+        task: compared(examples, scores[task], fallback=fallbacks[task])
         for task, examples in fold.tasks.items()
     }
     reports = {
         task: report(examples, scores[task], calibrations[task])
         for task, examples in fold.tasks.items()
     }
-    return verdicts, reports
+    return against, reports
 
 
 def _set_calibration(model: Shgat, calibrations: Mapping[RankingTask, Calibration]) -> None:

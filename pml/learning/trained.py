@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from pml.learning.calibration import Calibration, CalibrationReport
-from pml.learning.gate import GateVerdict
+from pml.learning.gate import Compared, GateVerdict
 from pml.learning.training_config import Epoch
 from pml.models.hypergraph import Hypergraph
 from pml.models.inputs import RankingTask
@@ -30,8 +30,10 @@ class Trained:
     calibrations: Mapping[RankingTask, Calibration]
     reports: Mapping[RankingTask, CalibrationReport]
     """On the judging fold; a task without examples there is left out."""
+    compared: Mapping[RankingTask, Compared]
+    """With the fallbacks on the folds that judged; a task without examples there is left out."""
     verdicts: Mapping[RankingTask, GateVerdict]
-    """On the judging fold; a task without examples there is left out, and falls back."""
+    """Of what was compared; a task that is left out falls back."""
     fallbacks: Mapping[RankingTask, str]
     """Names of the simple methods that it was compared with, and that serve where it does not; a
     task without examples is left out."""

@@ -26,7 +26,7 @@ from pml.workspace.training import (
     Lineage,
     check_sections,
     exported,
-    trained_on,
+    trained_and_judged,
 )
 from pml.workspace.verdicts import task_verdicts
 
@@ -120,7 +120,9 @@ def trained_to(
     out: Path, ready: Prepared, parameters: Parameters, on_epoch: Callable[[Epoch], None]
 ) -> Trained:
     """Train, and write the model."""
-    trained = trained_on(ready.folds, ready.full, parameters, lost=ready.lost, on_epoch=on_epoch)
+    trained = trained_and_judged(
+        ready.folds, ready.full, parameters, lost=ready.lost, on_epoch=on_epoch
+    )
     lineage = Lineage(
         data_hash=ready.data.hash,
         encoder=ready.encoder,

@@ -1,17 +1,20 @@
 """Trains SHGAT on the folds of a data set, and says what it learned from and how good it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
 from pml.evaluation.first_weights import fitted_weights
+from pml.learning.cold_start import ColdCases
 from pml.learning.folds import LostFolds, TrainingFold, View
 from pml.learning.held_back import Tried, cold_cases
 from pml.learning.shgat_training import train
 from pml.learning.trained import Trained
 from pml.learning.training_config import Epoch, TrainingConfig
+from pml.learning.turns import judged_in_turns
 from pml.models.config import ShgatConfig
 from pml.models.exported import ExportedShgat
+from pml.models.inputs import RankingTask
 from pml.models.start import Start
 from pml.workspace.folds import COLUMNS, STATS
 from pml.workspace.parameters import Parameters, least
@@ -74,22 +77,47 @@ def trained_on(
     full: View,
     parameters: Parameters,
     *,
-    lost: Sequence[LostFolds] = (),
+    cold: Mapping[RankingTask, ColdCases] | None = None,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> Trained:
-    """Train with the sections ``model`` and ``train``.
+    """Train once, with the sections ``model`` and ``train``; the last fold judges.
 
     Args:
         folds: Each on a view without its examples.
         full: What is known now.
         parameters: Of which sections.
-        lost: What the verdict is to see beside, where servers are new; each takes a training.
-        on_epoch: Told of each epoch of the model itself.
+        cold: What the verdict is to see beside, where servers are new.
+        on_epoch: Told of each epoch.
 
     Raises:
         ConfigError: a parameter is unknown or out of range.
     """
     sizes = parameters.section("model", ModelParameters)
+    how = parameters.section("train", TrainingConfig)
+    config, start = sizes.config(full.inputs.vectors.shape[1]), _start(folds, full)
+    return train(folds, full, config, how, start=start, cold=cold, on_epoch=on_epoch)
+
+
+def trained_and_judged(
+    folds: Sequence[TrainingFold],
+    full: View,
+    parameters: Parameters,
+    *,
+    lost: Sequence[LostFolds] = (),
+    on_epoch: Callable[[Epoch], None] = lambda _: None,
+) -> Trained:
+    """Train, and let requests for lost servers judge, and every fold where one has too few.
+
+    Args:
+        folds: Each on a view without its examples.
+        full: What is known now.
+        parameters: Of the sections ``model`` and ``train``.
+        lost: Where servers are new, folds where others are lost; each takes a training.
+        on_epoch: Told of each epoch of the model itself.
+
+    Raises:
+        ConfigError: a parameter is unknown or out of range.
+    """
     how = parameters.section("train", TrainingConfig)
     tried = (
         Tried(
@@ -100,8 +128,12 @@ def trained_on(
         for one in lost
     )
     cold = cold_cases(tried, how, share=lost[0].share) if lost else {}
-    config, start = sizes.config(full.inputs.vectors.shape[1]), _start(folds, full)
-    return train(folds, full, config, how, start=start, cold=cold, on_epoch=on_epoch)
+    first = trained_on(folds, full, parameters, cold=cold, on_epoch=on_epoch)
+
+    def again(order: Sequence[TrainingFold]) -> Trained:
+        return trained_on(order, full, parameters)
+
+    return judged_in_turns(first, folds, again, seed=how.seed, cold=cold)
 
 
 def check_sections(parameters: Parameters) -> None:
