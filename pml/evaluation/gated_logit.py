@@ -45,6 +45,7 @@ def fitted(
     stats: Float32[np.ndarray, "queries stats"],
     right: Bool[np.ndarray, "queries candidates"],
     *,
+    counts: Float64[np.ndarray, " queries"] | None = None,
     penalty: float = 10.0,
 ) -> GatedWeights:
     """The weights; zeros where nothing is right.
@@ -53,11 +54,13 @@ def fitted(
         evidence: Of every candidate.
         stats: Of every query.
         right: Which candidates are; queries without any count for nothing.
+        counts: As how many queries each counts; once if none are given.
         penalty: Of half the squared length of the weights of standardised columns, beside the sum
             over queries.
     """
     known = right.any(axis=1)
     evidence, stats, right = evidence[known], stats[known], right[known]
+    times = np.ones(len(evidence)) if counts is None else counts[known]
     queries, columns = len(evidence), evidence.shape[2]
     gates = np.concatenate([np.ones((queries, 1), np.float32), stats], axis=1)
     shape = (gates.shape[1], columns)
@@ -78,8 +81,9 @@ def fitted(
             _log_chances(np.where(right, scores, -np.inf)),
         )
         surplus = np.exp(among_all[0]) - np.exp(among_right[0])  # (queries, candidates)
+        surplus *= times[:, None].astype(np.float32)
         slope = gates.T @ np.matmul(surplus[:, None, :], scaled)[:, 0]
-        value = float((among_all[1] - among_right[1]).sum())
+        value = float(((among_all[1] - among_right[1]) * times.astype(np.float32)).sum())
         return value + penalty / 2 * float(flat @ flat), slope.ravel() + penalty * flat
 
     options = {"maxiter": _STEPS}

@@ -88,7 +88,12 @@ class LostExamples:
     Invariant: a server for each place.
     """
 
+    part: LostPart
+    share: float
+    """Of all requests to come, how many are expected to need a new server."""
+    evidence: NextToolEvidence
     asked: TaskExamples
+    """Of a random part of the places, where there are many."""
     servers: Int64[np.ndarray, " queries"]
     """Equal for places of requests that need the same lost server."""
 
@@ -138,8 +143,13 @@ class NextViews:
             Nothing where hardly any of these servers are new.
         """
         start = cold_start(self._all, servers, seed=0)
-        parts = () if start is None else start.parts
-        return tuple(self._part(part) for part in parts if part.asked)
+        if start is None:
+            return ()
+        return tuple(self._part(part, start.share) for part in start.parts if part.asked)
+
+    def without(self, intents: frozenset[str]) -> NextToolEvidence:
+        """What is known of all training but these."""
+        return self._evidence(self._past.without(intents))
 
     def full(self) -> tuple[View, NextToolEvidence]:
         """What is known when all training is."""
@@ -157,12 +167,16 @@ class NextViews:
         view, evidence = self._view(self._past.without(hidden))
         return TrainingFold(view=view, tasks={NEXT: self._examples(asked, evidence)})
 
-    def _part(self, part: LostPart) -> LostExamples:
+    def _part(self, part: LostPart, share: float) -> LostExamples:
         known = self._past.only(frozenset(normalised_intent(one.intent) for one in part.known))
         asked = _drawn(part.asked, most=self._settings.most_lost)
         number = {server: at for at, server in enumerate(sorted({*part.needing.values()}))}
+        evidence = self._evidence(known)
         return LostExamples(
-            asked=self._examples(asked, self._evidence(known)),
+            part=part,
+            share=share,
+            evidence=evidence,
+            asked=self._examples(asked, evidence),
             servers=np.array([number[part.needing[one.source]] for one in asked], np.int64),
         )
 

@@ -48,6 +48,19 @@ def test_no_step_away_from_the_weights_makes_the_right_likelier(seed: int) -> No
         assert loss(np.zeros(3)) <= loss(0.05 * rng.normal(size=3)) + 1e-2
 
 
+@settings(max_examples=20)
+@given(SEEDS)
+def test_how_often_a_query_counts_adds_up(seed: int) -> None:
+    evidence, stats, right = made(seed)
+    parts = np.random.default_rng(seed).uniform(0, 3, (2, len(evidence)))
+    once = fitted(evidence, stats, right, counts=parts.sum(axis=0))
+    twice = fitted(
+        *(np.concatenate([one, one]) for one in (evidence, stats, right)), counts=parts.ravel()
+    )
+    assert once.base == pytest.approx(twice.base, abs=4e-3)
+    assert once.by_stats == pytest.approx(twice.by_stats, abs=4e-3)
+
+
 def test_a_stat_decides_which_evidence_counts() -> None:
     rng = np.random.default_rng(0)
     evidence = rng.random((300, 4, 2)).astype(np.float32)

@@ -10,40 +10,22 @@ from jaxtyping import Float32
 
 from pml.discovery.next_tool import STATS
 from pml.embedding.static import default_encoder
-from pml.evaluation.dataset import Tool
 from pml.evaluation.methods.next_shgat import METHODS, NextShgat
-from pml.evaluation.next_folds import Past
+from pml.evaluation.next_folds import NEXT, Past
 from pml.evaluation.next_training import LostExamples, NextSettings, NextViews
 from pml.evaluation.next_unfollowed import chosen, completed, unfollowed
-from pml.evaluation.next_weighed import Ranker, every
+from pml.evaluation.next_weighed import Ranker, every, weighed
 from pml.evaluation.questions import NextQuestion, Point
 from pml.models.inputs import Queries
-
-USED, NEW = "abcdefghi", "xyz"
-"""Servers."""
-VERBS = ("book", "drop")
-TOOLS = tuple(
-    Tool(id=f"{server}:{verb}", server=server, name=f"{verb}_{server * 3}")
-    for server in USED + NEW
-    for verb in ("find", *VERBS)
-)
-SERVERS = {tool.id: tool.server for tool in TOOLS}
+from tests.evaluation.catalogues import NEW, SERVERS, TOOLS, USED, VERBS, runs
 
 
 def question(*asked: tuple[tuple[str, ...], str]) -> NextQuestion:
-    """In each run something is found, and then booked or dropped on the same server.
-
-    What is booked there is never dropped: counts tell as much as texts, and are asked first.
-    """
-    runs, intents = [], []
-    for at in range(150):
-        server, verb = USED[at % len(USED)], VERBS[at % len(USED) % 2]
-        runs.append((f"{server}:find", f"{server}:{verb}"))
-        intents.append(f"{verb} a {server * 3} now {at}")
+    """Counts are asked before texts, as they tell as much."""
     return NextQuestion(
         tools=TOOLS,
-        train=tuple(runs),
-        past_intents=tuple(intents),
+        train=tuple(run.nodes for run in runs()),
+        past_intents=tuple(run.intent for run in runs()),
         points=tuple(Point(prefix=prefix, intent=intent) for prefix, intent in asked),
     )
 
@@ -137,6 +119,27 @@ def test_what_is_chosen_beats_counts_and_not_the_truth() -> None:
     assert found is not None
     assert found.beats(parts[0].asked.fallbacks["ppm"])
     assert not found.beats(found.ranker)
+
+
+def test_lost_examples_weigh_their_share_of_all() -> None:
+    views = views_of(question())
+    folds, asked = views.folds(), [part.asked for part in lost()]
+    queries = every(asked[0])
+
+    def chance(ranker: Ranker) -> float:
+        """Of what is right, geometric mean over places."""
+        scores = ranker(queries).astype(np.float64)
+        chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        right = [places[0] for places in asked[0].targets.positives]
+        return float(np.exp(np.log(chances[np.arange(len(right)), right]).mean()))
+
+    some = sum(len(part.targets) for part in asked)
+    share = some / (some + sum(len(fold.tasks[NEXT].targets) for fold in folds))
+    plain = weighed(folds, asked)(queries)
+    assert weighed(folds, asked, share=share)(queries) == pytest.approx(plain, abs=1e-3)
+    found = [chance(weighed(folds, asked, share=one)) for one in (0.01, 0.3, 0.9)]
+    assert found == sorted(found)
+    assert found[-1] > found[0] + 0.01
 
 
 @given(st.lists(st.sampled_from([0.0, 0.1, 1.0]), min_size=1, max_size=5))

@@ -4,7 +4,7 @@ import pytest
 
 from pml.embedding.static import default_encoder
 from pml.evaluation.methods.plan_shgat import PlanShgat
-from pml.evaluation.plan_beam import PlanBeam
+from pml.evaluation.plan_learning import PlanLearning
 from pml.evaluation.plan_parts import chain
 from pml.evaluation.questions import PlansQuestion
 from tests.evaluation.sequences import NAMES, flow, tools
@@ -27,7 +27,8 @@ def test_the_plan_is_what_served_such_intents() -> None:
 
 
 def test_chances_of_plans_are_chances() -> None:
-    found = PlanBeam(tools(), TRAIN, default_encoder()).plans("walk dogs now")
+    beams = PlanLearning(tools(), TRAIN, default_encoder()).beams()
+    found = beams.warm.plans("walk dogs now")
     assert all(set(sequence) <= set(NAMES) and sequence for sequence in found)
     assert max(found, key=lambda sequence: found[sequence]) == ("a", "b")
     assert 0 < sum(found.values()) <= 1
@@ -44,4 +45,4 @@ def test_it_is_silent_with_little_training_and_where_workflows_are_graphs() -> N
 
 def test_too_few_intents_are_refused() -> None:
     with pytest.raises(ValueError, match="expected intents for 3 folds, got 1"):
-        PlanBeam(tools(), TRAIN[:1], default_encoder())
+        PlanLearning(tools(), TRAIN[:1], default_encoder())
