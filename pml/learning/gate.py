@@ -11,7 +11,8 @@ Where requests for servers that nobody has used are to be expected (`pml.learnin
 mean is over both kinds: those held back, and requests for servers that a model was trained without,
 each kind with the share of requests that is expected of it.  The test is the same, but that the
 differences of all intents that need one lost server have one sign: how a model does on a new server
-says little of how it does on another.
+says little of how it does on another.  Fewer than `LEAST_SERVERS` would leave too few patterns for
+any model to pass; there each intent has a sign of its own, and the verdict is about these servers.
 
 What the test cannot see is a loss so rare that it did not happen: a model that is better by 0.05
 nineteen times of twenty and worse by 0.95 once, level on average, passes with 36 % of samples of
@@ -31,6 +32,8 @@ ALPHA = 0.05
 """How often a model no better than the fallback may pass."""
 LEAST_INTENTS = 20
 """Held-back intents below which nothing is concluded."""
+LEAST_SERVERS = 8
+"""Lost servers below which they are not the units of the test: 2^8 patterns can tell 1 in 20."""
 _PATTERNS = 9_999
 _BLOCK = 256
 """Patterns that are tried together: bounds the memory."""
@@ -110,6 +113,8 @@ def gate(
         of_cold = _of_intents(cold.model, cold.fallback, cold.groups, cold.servers)
         if len(of_cold) >= LEAST_INTENTS:
             lost, servers, share = of_cold[:, :2], of_cold[:, 2].astype(np.int64), cold.share
+    if len(np.unique(servers)) < LEAST_SERVERS:
+        servers = np.arange(len(lost))
     weights = np.repeat([1 - share, share], [intents, len(lost)])
     weights /= np.repeat([intents, max(len(lost), 1)], [intents, len(lost)])
     means = np.concatenate([warm, lost])

@@ -21,7 +21,7 @@ from pml.learning.cold_start import (
 )
 from pml.learning.examples import Example
 from pml.learning.fallbacks import best_fallbacks
-from pml.learning.gate import LEAST_INTENTS, ColdPair, gate, ndcg
+from pml.learning.gate import LEAST_INTENTS, LEAST_SERVERS, ColdPair, gate, ndcg
 from pml.learning.held_back import Tried, cold_cases, held_back
 from pml.learning.prepared import PreparedFold
 from pml.learning.shgat_training import train
@@ -253,8 +253,8 @@ def test_a_model_that_does_better_on_one_new_server_does_not_pass_by_how_often_i
     rng = np.random.default_rng(0)
     passed = 0
     for seed in range(400):
-        warm, lost = rng.random((30, 2)), rng.random((5, 2))
-        asked = np.arange(100) % 5
+        warm, lost = rng.random((30, 2)), rng.random((LEAST_SERVERS, 2))
+        asked = np.arange(100) % LEAST_SERVERS
         cold = ColdPair(
             model=lost[asked, 0],
             fallback=lost[asked, 1],
@@ -264,6 +264,16 @@ def test_a_model_that_does_better_on_one_new_server_does_not_pass_by_how_often_i
         )
         passed += gate(warm[:, 0], warm[:, 1], np.arange(30), seed=seed, cold=cold).passes
     assert passed <= 32  # 20 are expected
+
+
+def test_with_two_used_servers_a_model_that_is_better_on_either_may_pass() -> None:
+    """Servers as units would have four patterns of signs: nothing could be as rare as 1 in 20."""
+    rng = np.random.default_rng(0)
+    same = rng.random(40)
+    better = cases(0.8, servers=2, words=0.2).against("words")
+    assert gate(same, same, np.arange(40), seed=0, cold=better).passes
+    level = cases(0.5, servers=2, words=0.5).against("words")
+    assert not gate(same, same, np.arange(40), seed=0, cold=level).passes
 
 
 def test_cold_intents_are_weighed_alike_whatever_server_they_need() -> None:
