@@ -10,7 +10,7 @@ from pml.workspace.importing import imported_from
 from pml.workspace.layout import PARAMETERS, TRACKING, Layout
 from pml.workspace.parameters import read_parameters
 from pml.workspace.stored import read_folds, read_lost
-from pml.workspace.telling import tell_training, tracking
+from pml.workspace.telling import tell_model, tell_training, tracking
 from pml.workspace.training import Lineage, exported, told, trained_and_judged
 
 
@@ -40,9 +40,11 @@ def main() -> None:
             lost=read_lost(layout.features),
             on_epoch=lambda epoch: print(told(epoch)),
         )
-        layout.model.write_bytes(to_bytes(exported(trained, lineage)))
+        content = to_bytes(exported(trained, lineage))
+        layout.model.write_bytes(content)
+        tell_model(run, content)
         tell_training(run, trained)
-    write_json(layout.metrics("train"), {"run": run.id, **trained.figures})
+    write_json(layout.metrics("train"), trained.figures)
     write_json(layout.plots("train") / "epochs.json", curve_rows(trained.history))
     write_all(layout.plots("train"), {"curves.svg": curves_svg(trained.history).encode()})
 

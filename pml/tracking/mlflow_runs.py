@@ -51,6 +51,14 @@ class Tracking:
             raise
         self.client.set_terminated(run.id, "FINISHED")
 
+    def latest(self, tag: str, value: str) -> str | None:
+        """Id of the latest run with that tag, which is no pattern; None where there is none."""
+        found = self.client.search_runs(
+            [self.experiment_id], f"tags.`{tag}` = '{value}'", order_by=["start_time DESC"],
+            max_results=1,
+        )  # fmt: skip
+        return str(found[0].info.run_id) if found else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackedRun:

@@ -1,7 +1,7 @@
 """The stage `evaluate`: a trained model beside the simple methods, as `pml evaluate` measures."""
 
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -65,14 +65,22 @@ def evaluated(
     )
 
 
-def headline_metrics(report: Evaluation) -> dict[str, float]:
-    """Of each method of each problem the metric by which methods are compared, by name."""
+def headline_metrics(
+    report: Evaluation, methods: Collection[str] | None = None
+) -> dict[str, float]:
+    """Of each method of each problem the metric by which methods are compared, by name.
+
+    Args:
+        report: of an evaluation.
+        methods: only these; None for all.
+    """
     return {
         f"{problem.task}.{each.method}.{metric.name}".replace(" ", "_"): metric.value
         for problem in report.problems
         for each in problem.methods
         for metric in each.metrics
         if metric.name == problem.headline and metric.value is not None
+        if methods is None or each.method in methods
     }
 
 

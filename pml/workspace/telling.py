@@ -1,5 +1,6 @@
 """Tells a tracking server of a training or an evaluation, so that it can be repeated (RW-3)."""
 
+import hashlib
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from pml.domain.evaluation import Evaluation
 from pml.domain.record import encode
+from pml.errors import NotFoundError
 from pml.evaluation.page import page
 from pml.tracking.mlflow_registry import Registry, Version
 from pml.tracking.mlflow_runs import TrackedRun, Tracking, open_tracking
@@ -21,6 +23,8 @@ from pml.workspace.layout import MODEL_NAME
 
 if TYPE_CHECKING:  # torch takes seconds
     from pml.learning.trained import Trained
+
+_MODEL = "model.sha256"
 
 
 def tracking(folder: Path) -> Tracking:
@@ -73,6 +77,24 @@ def tell_sets(where: Tracking, report: Evaluation, folders: Sequence[Path]) -> I
         with where.run(facts) as run:
             tell_evaluation(run, replace(report, datasets=(found,), problems=own))
         yield run.id
+
+
+def tell_model(run: TrackedRun, model: bytes) -> None:
+    """That a run made this model, so that it is found again."""
+    run.tags({_MODEL: hashlib.sha256(model).hexdigest()})
+
+
+def run_of(where: Tracking, model: bytes) -> str:
+    """Id of the run that made a model, the latest where several made the same.
+
+    Raises:
+        NotFoundError: this store knows none, as where DVC took the model from its cache.
+    """
+    digest = hashlib.sha256(model).hexdigest()
+    found = where.latest(_MODEL, digest)
+    if found is None:
+        raise NotFoundError("training-run", digest[:12], "`dvc repro --force train` makes it")
+    return found
 
 
 def register(where: Tracking, run_id: str, package: bytes) -> Version:

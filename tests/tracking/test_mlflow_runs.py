@@ -51,6 +51,16 @@ def test_a_trial_is_a_part_of_its_study(tracking: Tracking) -> None:
     assert tracking.client.get_run(trial.id).data.tags["mlflow.parentRunId"] == study.id
 
 
+def test_a_run_is_found_by_a_tag_and_the_latest_of_several(tracking: Tracking) -> None:
+    for made in ("a", "b", "a"):
+        with tracking.run(FACTS) as run:
+            run.tags({"model.sha256": made})
+
+    assert tracking.latest("model.sha256", "a") == run.id
+    assert tracking.latest("model.sha256", "b") not in {run.id, None}
+    assert tracking.latest("model.sha256", "c") is None
+
+
 def test_a_store_is_opened_again_with_what_it_holds(tracking: Tracking, tmp_path: Path) -> None:
     with tracking.run(FACTS) as run:
         pass
