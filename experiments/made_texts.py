@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 
-from pml.discovery.index import Entry
+from pml.discovery.entry import Entry
 from pml.domain.capability import PastIntent
 from pml.domain.discovery import Found
 

@@ -21,8 +21,9 @@ import polars as pl  # type: ignore[import-not-found,unused-ignore]
 from numpy.typing import NDArray
 
 from pml.discovery.bm25 import Bm25
+from pml.discovery.entry import Entry
 from pml.discovery.fusion import DEPTH, fuse
-from pml.discovery.index import Entry, Index
+from pml.discovery.index import Index
 from pml.discovery.intents import PastIntents
 from pml.discovery.match import COMPARED, clear_match, similarity
 from pml.discovery.tfidf import Frequencies

@@ -25,7 +25,8 @@ import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
-from pml.discovery.index import Entry, Index
+from pml.discovery.entry import Entry
+from pml.discovery.index import Index
 from pml.discovery.words import Words, split
 from pml.domain.discovery import Found
 from pml.evaluation.loading import load

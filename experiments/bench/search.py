@@ -17,7 +17,8 @@ from pathlib import Path
 
 import bm25s
 
-from pml.discovery.index import Entry, Index
+from pml.discovery.entry import Entry
+from pml.discovery.index import Index
 from pml.discovery.match import clear_match
 from pml.discovery.words import Words
 

@@ -19,40 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pml.discovery.bm25 import Bm25
+from pml.discovery.entry import Entry, document, names, to_encode
 from pml.discovery.fusion import fuse
 from pml.discovery.intents import Neighbour, PastIntents
-from pml.discovery.names import Names, tool_names
+from pml.discovery.names import Names
 from pml.discovery.tfidf import Frequencies
 from pml.discovery.vectors import Vectors
 from pml.discovery.weighing import weight_of_votes
 from pml.discovery.words import Tokenizer, Words, split
-from pml.domain.capability import CAPABILITY_SERVER, PastIntent, normalised_intent
+from pml.domain.capability import CAPABILITY_SERVER, PastIntent
 from pml.domain.discovery import Found
 
-INTENTS_IN_TEXT = 50
-"""Past intents of a capability that count as part of its text; the latest."""
 Kind = Literal["tool", "capability", "all"]
 LEAST_ALONE = 0.35
 """Cosine of vectors below which an entry is not named where no word and no past intent names any:
 a word that nobody knows is about that much like anything, and has to be told from what fits."""
 _CODES = {Found.TOOL: 1, Found.CAPABILITY: 2}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A tool or a capability, as search sees it."""
-
-    id: str
-    """``server:tool``, or the capability's id."""
-    kind: Found
-    name: str
-    """As it stands in code: ``server.tool``, or the capability's name."""
-    text: str
-    """What describes it: description, parameter names, tools."""
-    tools: tuple[str, ...] = ()
-    """Ids of the tools that a capability uses."""
-    intents: tuple[PastIntent, ...] = ()
-    """With which a capability has run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +99,13 @@ class Index:
             slot = self._slots[entry.kind, entry.id] = self._new_slot()
         old, self._entries[slot] = self._entries[slot], entry
         self._kinds[slot] = _CODES[entry.kind]
-        if old is None or _document(old) != _document(entry):
+        if old is None or document(old) != document(entry):
             self._forget_text(slot)
-            self._texts.put(slot, self._tokenizer(_document(entry)))
+            self._texts.put(slot, self._tokenizer(document(entry)))
             self._frequencies.add(self._texts.words(slot))
-        self._names.put(slot, _names(entry))
+        self._names.put(slot, names(entry))
         self._intents.put(slot, entry.intents)
-        self._vectors.own(slot, _to_encode(entry))
+        self._vectors.own(slot, to_encode(entry))
 
     def remove(self, kind: Found, id: str) -> None:  # noqa: A002  # the field's name
         """Take an entry out; nothing happens where there is none."""
@@ -149,7 +131,7 @@ class Index:
     def texts(self) -> Mapping[str, str]:
         """What an encoder should see, by embedding key."""
         held = [entry for entry in self._entries if entry is not None]
-        return {key: text for entry in held for key, text in _to_encode(entry).items()}
+        return {key: text for entry in held for key, text in to_encode(entry).items()}
 
     def entry(self, kind: Found, id: str) -> Entry | None:  # noqa: A002  # the field's name
         """The entry, if it is there."""
@@ -319,24 +301,3 @@ class Index:
 def _order(neighbour: Neighbour) -> tuple[float, str, str]:
     """The most similar first; ties by capability and text."""
     return -neighbour.cosine, neighbour.past.capability_id, neighbour.past.intent
-
-
-def _names(entry: Entry) -> tuple[str, ...]:
-    if entry.kind is Found.TOOL:
-        return tool_names(entry.id, entry.name)
-    return (entry.id, entry.name)
-
-
-def _document(entry: Entry) -> str:
-    """What BM25 compares: the name counts twice, as in the baselines."""
-    latest = sorted(entry.intents, key=lambda past: (-past.last_at_ms, past.intent))
-    intents = sorted(past.intent for past in latest[:INTENTS_IN_TEXT])
-    return " ".join([entry.name, entry.name, entry.text, *intents])
-
-
-def _to_encode(entry: Entry) -> dict[str, str]:
-    """Embedding keys and texts: a tool by what it says, a capability by its past intents."""
-    if entry.kind is Found.TOOL:
-        return {f"tool:{entry.id}": f"{entry.name}: {entry.text}"}
-    intents = {normalised_intent(past.intent) for past in entry.intents}
-    return {f"intent:{intent}": intent for intent in sorted(intents)}

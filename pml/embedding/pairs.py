@@ -31,7 +31,7 @@ class ToolText:
 
     @property
     def served(self) -> str:
-        """As search encodes a tool (`pml.discovery.index`)."""
+        """As search encodes a tool (`pml.discovery.entry`)."""
         return f"{self.server}.{self.name}: {self.description} {' '.join(self.parameters)}"
 
 

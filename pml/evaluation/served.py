@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from pml.discovery.index import Entry, Index, Kind
+from pml.discovery.entry import Entry
+from pml.discovery.index import Index, Kind
 from pml.domain.capability import PastIntent
 from pml.domain.discovery import Found
 from pml.embedding.static import default_encoder

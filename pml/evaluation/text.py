@@ -33,7 +33,7 @@ def tool_text(tool: Tool) -> str:
 
 
 def encoded_text(tool: Tool) -> str:
-    """What an encoder sees of a tool: what `pml.discovery.index` gives it."""
+    """What an encoder sees of a tool: what `pml.discovery.entry` gives it."""
     said = f"{tool.description} {' '.join(parameter_names(tool))}"
     return f"{tool.server}.{tool.name}: {said}"
 

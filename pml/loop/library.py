@@ -12,7 +12,8 @@ from typing import Any
 from pml.analysis.analyse import ANY_SERVER
 from pml.analysis.fields.index import ProvidesIndex
 from pml.analysis.parameters import input_schema
-from pml.discovery.index import Entry, Index
+from pml.discovery.entry import Entry
+from pml.discovery.index import Index
 from pml.domain.capability import CAPABILITY_SERVER, Capability, Lifecycle, PastIntent
 from pml.domain.discovery import Discovered, Found
 from pml.domain.nearest import nearest

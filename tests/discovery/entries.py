@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from hypothesis import strategies as st
 
-from pml.discovery.index import Entry, Index
+from pml.discovery.entry import Entry
+from pml.discovery.index import Index
 from pml.domain.capability import PastIntent
 from pml.domain.discovery import Found
 

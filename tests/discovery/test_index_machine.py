@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from numpy.typing import NDArray
 
-from pml.discovery.index import Entry, Index
+from pml.discovery.entry import Entry
+from pml.discovery.index import Index
 from pml.domain.capability import PastIntent
 from pml.domain.discovery import Found
 from tests.discovery.entries import index_of, sentences, tool

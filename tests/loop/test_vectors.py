@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pml.discovery.index import Entry, Index
+from pml.discovery.entry import Entry
+from pml.discovery.index import Index
 from pml.domain.discovery import Found
 from pml.domain.tools import Tool
 from pml.loop.library import Library
