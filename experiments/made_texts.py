@@ -15,6 +15,10 @@ from pml.domain.discovery import Found
 INTENTS_EACH = 3
 VOCABULARY = 20_000
 SERVERS = 200
+NEW_SERVERS = 50
+"""The last so many, which no capability uses."""
+NEW_SERVERS = 50
+"""The last so many, whose tools no capability uses."""
 SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
 
 
@@ -44,19 +48,28 @@ def tool(language: Language, number: int) -> Entry:
         kind=Found.TOOL,
         name=f"{server}.{name}_{number}",
         text=language.sentence(30),
+        servers=(server,),
     )
 
 
+def known(tools: Sequence[Entry]) -> list[Entry]:
+    """Those that capabilities use."""
+    new = {f"server{number}" for number in range(SERVERS - NEW_SERVERS, SERVERS)}
+    return [one for one in tools if new.isdisjoint(one.servers)]
+
+
 def capability(language: Language, number: int, tools: Sequence[Entry]) -> Entry:
-    """Of three tools, with past intents of 10 words."""
+    """Of three of the tools, with past intents of 10 words."""
     key = f"cap_{number:05}"
     intents = [language.sentence(10) for _ in range(INTENTS_EACH)]
+    used = language.rng.sample(tools, 3)
     return Entry(
         id=key,
         kind=Found.CAPABILITY,
         name=language.sentence(3).replace(" ", "_"),
         text=language.sentence(10),
-        tools=tuple(one.id for one in language.rng.sample(tools, 3)),
+        tools=tuple(one.id for one in used),
+        servers=tuple(server for one in used for server in one.servers),
         intents=tuple(
             PastIntent(
                 capability_id=key,

@@ -33,7 +33,7 @@ from pml.evaluation.loading import load
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from experiments.made_texts import Language, capability, times_ms, tool
+from experiments.made_texts import Language, capability, known, times_ms, tool
 
 TOOLS = 15_000
 CAPABILITIES = 2_000
@@ -75,6 +75,7 @@ def real_tools(folder: Path) -> list[Entry]:
             kind=Found.TOOL,
             name=f"{one.server}.{one.name}",
             text=one.description,
+            servers=(one.server,),
         )
         for number, one in enumerate(load(folder).dataset.tools[:TOOLS])
     ]
@@ -87,7 +88,8 @@ def entries_and_queries(folder: Path | None) -> tuple[list[Entry], list[str]]:
         tools = [tool(language, number) for number in range(TOOLS)]
     else:
         tools = real_tools(folder)
-    capabilities = [capability(language, number, tools) for number in range(CAPABILITIES)]
+    used = known(tools)
+    capabilities = [capability(language, number, used) for number in range(CAPABILITIES)]
     intents = [past.intent for entry in capabilities for past in entry.intents]
     about = [language.about(language.rng.choice(intents)) for _ in range(QUERIES)]
     if folder is None:

@@ -24,7 +24,7 @@ from pml.discovery.words import Words
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from experiments.made_texts import INTENTS_EACH, Language, capability, times_ms, tool
+from experiments.made_texts import INTENTS_EACH, Language, capability, known, times_ms, tool
 
 TOOLS = 10_000
 CAPABILITIES = 2_000
@@ -68,7 +68,8 @@ def main() -> None:
     """Measure and print; the last line is one JSON object."""
     language = Language(1)
     tools = [tool(language, number) for number in range(TOOLS)]
-    entries = tools + [capability(language, number, tools) for number in range(CAPABILITIES)]
+    used = known(tools)
+    entries = tools + [capability(language, number, used) for number in range(CAPABILITIES)]
     intents = [past.intent for entry in entries for past in entry.intents]
     queries = [language.about(language.rng.choice(intents)) for _ in range(QUERIES)]
     index, puts, held_mb = built(entries)

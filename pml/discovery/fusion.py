@@ -22,6 +22,7 @@ DEPTH = 500
 def fuse(
     rankings: Sequence[NDArray[np.float64]],
     weights: Sequence[float] | None = None,
+    presumed: Sequence[NDArray[np.float64] | None] | None = None,
     *,
     k: int = K,
     depth: int = DEPTH,
@@ -32,12 +33,15 @@ def fuse(
         rankings: Scores by entry, one array of the same length each; an entry that scores 0
             is not named.  A ranking that names nothing does not count.
         weights: How much each ranking counts; 1 where left out.
+        presumed: For a ranking that could not name every entry, by entry, what share of the first
+            rank one gets that scores 0; None, or left out, for nothing.
         k: See the head.
         depth: See `DEPTH`.
     """
     fused = np.zeros(len(rankings[0]) if rankings else 0)
     best_possible = 0.0
-    for scores, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
+    weights, presumed = weights or [1.0] * len(rankings), presumed or [None] * len(rankings)
+    for scores, weight, shares in zip(rankings, weights, presumed, strict=True):
         named = np.flatnonzero(scores > 0)
         if not len(named):
             continue
@@ -47,6 +51,9 @@ def fuse(
             last = np.partition(best, len(best) - depth)[len(best) - depth]
             named = named[best >= last]
             best = scores[named]
+        if shares is not None:
+            silent = np.flatnonzero((shares > 0) & (scores <= 0))
+            fused[silent] += weight * shares[silent]
         ranks = 1 + np.searchsorted(np.sort(-best), -best, side="left")
         fused[named] += weight * (k + 1) / (k + ranks)
     return fused / best_possible if best_possible else fused

@@ -3,7 +3,8 @@
 Three retrievers look at the same entries, and `fusion` joins them: BM25 over what entries say
 of themselves, the nearest past intents, which vote for the capability that they ran and for
 its tools, and, where an encoder is at hand, dense vectors.  A retriever adds nothing for
-what it does not name.  Whoever gives an exact name gets that entry first.
+what it does not name; only tools of servers that no past intent could have used are presumed to
+have votes, by what they say of themselves.  Whoever gives an exact name gets that entry first.
 
 Everything is kept incrementally and exactly: an index that was changed answers as one that
 was built anew from what is there.
@@ -23,9 +24,10 @@ from pml.discovery.entry import Entry, document, names, to_encode
 from pml.discovery.fusion import fuse
 from pml.discovery.intents import Neighbour, PastIntents
 from pml.discovery.names import Names
+from pml.discovery.newness import Newness
 from pml.discovery.tfidf import Frequencies
 from pml.discovery.vectors import Vectors
-from pml.discovery.weighing import weight_of_votes
+from pml.discovery.weighing import presumed_votes, weight_of_votes
 from pml.discovery.words import Tokenizer, Words, split
 from pml.domain.capability import CAPABILITY_SERVER, PastIntent
 from pml.domain.discovery import Found
@@ -44,7 +46,8 @@ class Hit:
     id: str
     kind: Found
     score: float
-    """Share of the best possible fused rank, in [0, 1]; 1 for an exact name."""
+    """Share of the best possible fused rank, in [0, 1], presumed votes included; 1 for an exact
+    name."""
     similarity: float
     """Cosine of the nearest past intent that led here, in [0, 1]; 0 where none did."""
     reasons: tuple[str, ...]
@@ -66,6 +69,8 @@ class _Evidence:
     texts: NDArray[np.float64]
     votes: NDArray[np.float64]
     meanings: NDArray[np.float64]
+    presumed: NDArray[np.float64]
+    """What tools that are too new for votes are presumed to get of them, where none names them."""
     nearest: Mapping[int, Neighbour]
     """The most similar past intent that voted for a slot."""
     exact: frozenset[int]
@@ -91,6 +96,7 @@ class Index:
         self._texts = Bm25()
         self._intents = PastIntents(self._tokenizer, self._frequencies)
         self._vectors = Vectors()
+        self._newness = Newness()
 
     def put(self, entry: Entry) -> None:
         """Add an entry, or replace the one of its kind and id."""
@@ -106,6 +112,7 @@ class Index:
         self._names.put(slot, names(entry))
         self._intents.put(slot, entry.intents)
         self._vectors.own(slot, to_encode(entry))
+        self._put_servers(slot, entry)
 
     def remove(self, kind: Found, id: str) -> None:  # noqa: A002  # the field's name
         """Take an entry out; nothing happens where there is none."""
@@ -116,6 +123,7 @@ class Index:
         self._names.put(slot, ())
         self._intents.put(slot, ())
         self._vectors.own(slot, ())
+        self._newness.forget(slot)
         self._entries[slot] = None
         self._kinds[slot] = 0
         self._free.append(slot)
@@ -193,7 +201,8 @@ class Index:
         """
         found = self._evidence(intent, kind, vector)
         weight = weight_of_votes(found.votes, [found.texts, found.meanings], kind)
-        scores = fuse([found.texts, found.votes, found.meanings], [1.0, weight, 1.0])
+        rankings = [found.texts, found.votes, found.meanings]
+        scores = fuse(rankings, [1.0, weight, 1.0], [None, found.presumed, None])
         scores[list(found.exact)] = np.inf  # before everything that is only like it
         named = np.flatnonzero((scores > 0) & (scores >= min_score))
         slots = self._first(named, scores, offset + limit)[offset:]
@@ -213,10 +222,13 @@ class Index:
         texts = self._texts.scores(words)
         if not (texts.any() or votes.any()):
             meanings[meanings < LEAST_ALONE] = 0
+        texts, votes, meanings = texts * wanted, votes * wanted, meanings * wanted
+        likest = max((neighbour.cosine for neighbour in nearest.values()), default=0.0)
         return _Evidence(
-            texts=texts * wanted,
-            votes=votes * wanted,
-            meanings=meanings * wanted,
+            texts=texts,
+            votes=votes,
+            meanings=meanings,
+            presumed=presumed_votes(self._newness.tools(), [texts, meanings], likest),
             nearest=nearest,
             exact=frozenset(slot for slot in self._names.exact(intent) if wanted[slot]),
             words={form: word for word in split(intent) for form in self._tokenizer(word)},
@@ -280,9 +292,19 @@ class Index:
         neighbour = found.nearest.get(slot)
         if neighbour is not None:
             reasons.append(f'ran for "{neighbour.past.intent}" ({neighbour.cosine:.2f} alike)')
+        elif found.presumed[slot] > 0 and found.votes.any():
+            reasons.append("its server is new: past intents could hardly name it")
         if found.meanings[slot] > 0:
             reasons.append(f"meaning {found.meanings[slot]:.2f} alike")
         return tuple(reasons)
+
+    def _put_servers(self, slot: int, entry: Entry) -> None:
+        """Count what past intents used; those that never succeeded do not vote."""
+        if entry.kind is Found.TOOL:
+            self._newness.put_tool(slot, entry.servers[0] if entry.servers else None)
+        else:
+            served = sum(past.success_count > 0 for past in entry.intents)
+            self._newness.put_capability(slot, entry.servers, served)
 
     def _new_slot(self) -> int:
         if self._free:

@@ -1,13 +1,16 @@
 """How much past intents count when rankings are fused, where each way to describe counts 1.
 
 Past intents tell more of tools than descriptions do, if they are like what is asked; strangers
-among them tell less.  Chosen on training intents (docs/explanation/discovery.md).
+among them tell less, and of tools that they could not have used they tell nothing.  Chosen on
+training intents (docs/explanation/discovery.md).
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pml.discovery.newness import NewTools
 
 VOTES_FOR_TOOLS = 2.0
 """What votes weigh, relative to all descriptions together, where the intent itself is past."""
@@ -32,3 +35,35 @@ def weight_of_votes(
         return float(describing)
     likeness = min(float(np.sqrt(votes.max(initial=0.0))), 1.0)
     return VOTES_FOR_TOOLS * likeness * describing
+
+
+def presumed_votes(
+    tools: NewTools, described: Sequence[NDArray[np.float64]], cosine: float
+) -> NDArray[np.float64]:
+    """By entry, what new tools are presumed to get of votes that do not name them; 1 is all.
+
+    Where votes leave a doubt, a new tool's chance is that of its description against the
+    best of a used tool: ``fit ** 4 / (fit ** 4 + best ** 4)``, the mean of the descriptions.
+
+    Args:
+        tools: Which are new, and which votes could have named.
+        described: How well each description fits, by entry; what names nothing does not count.
+        cosine: Of the nearest past intent.  Its square is what it votes with, so the rest is
+            left open; an intent that was served before stays with what served it.
+    """
+    presumed = np.zeros(len(described[0]))
+    telling = [scores for scores in described if scores.any()]
+    left_open = 1 - min(cosine, 1.0) ** 2
+    if len(tools.new) and telling:
+        chances = [_chances(scores[tools.new], scores[tools.used]) for scores in telling]
+        presumed[tools.new] = tools.newness * np.mean(chances, axis=0) * left_open
+    return presumed
+
+
+def _chances(fits: NDArray[np.float64], used: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each against the best used one; 0 for what does not fit at all."""
+    ours = np.square(np.square(np.maximum(fits, 0.0)))
+    theirs = np.square(np.square(used.max(initial=0.0)))
+    total = ours + theirs
+    chances: NDArray[np.float64] = np.divide(ours, total, out=np.zeros(len(fits)), where=total > 0)
+    return chances

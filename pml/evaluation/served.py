@@ -31,6 +31,7 @@ def tool_entry(tool: Tool) -> Entry:
         kind=Found.TOOL,
         name=f"{tool.server}.{tool.name}",
         text=f"{tool.description} {' '.join(parameter_names(tool))}",
+        servers=(tool.server,),
     )
 
 
@@ -50,6 +51,7 @@ def capability_entry(key: str, candidate: Candidate, *, recall: bool) -> Entry:
         name=candidate.title or key,
         text=" ".join([*intents[:1], *tools]),
         tools=tuple(dict.fromkeys(tool.id for tool in candidate.tools)),
+        servers=tuple(dict.fromkeys(tool.server for tool in candidate.tools)),
         intents=tuple(_succeeded(key, intent) for intent in intents),
     )
 

@@ -4,7 +4,8 @@ import msgspec
 
 from pml.analysis.declarations import Callable, Declarations
 from pml.analysis.signature import capability_signature, signature
-from pml.domain.capability import Capability
+from pml.discovery.entry import Entry
+from pml.domain.capability import Capability, PastIntent
 from pml.domain.discovery import (
     PREVIEW_CHARS,
     CapabilityCode,
@@ -16,18 +17,32 @@ from pml.domain.discovery import (
 from pml.domain.tools import Tool
 
 
-def tool_text(tool: Tool) -> str:
-    """What a tool is found by, beside its name."""
+def tool_entry(tool: Tool) -> Entry:
+    """What a tool is found by."""
     properties = tool.input_schema.get("properties")
     names = " ".join(properties) if isinstance(properties, dict) else ""
-    return f"{tool.description} {names}"
+    return Entry(
+        id=tool.id,
+        kind=Found.TOOL,
+        name=f"{tool.server}.{tool.name}",
+        text=f"{tool.description} {names}",
+        servers=(tool.server,),
+    )
 
 
-def capability_text(capability: Capability) -> str:
-    """What a capability is found by, beside its name and the intents that it answered."""
-    tools = " ".join(capability.structure.tools())
+def capability_entry(capability: Capability, intents: tuple[PastIntent, ...]) -> Entry:
+    """What a capability is found by."""
+    tools = capability.structure.tools()
     parameters = " ".join(parameter.name for parameter in capability.parameters)
-    return f"{capability.intent} {capability.description} {tools} {parameters}"
+    return Entry(
+        id=capability.id,
+        kind=Found.CAPABILITY,
+        name=capability.name,
+        text=f"{capability.intent} {capability.description} {' '.join(tools)} {parameters}",
+        tools=tools,
+        servers=tuple(dict.fromkeys(tool.partition(":")[0] for tool in tools)),
+        intents=intents,
+    )
 
 
 def tool_card(tool: Tool) -> Discovered:

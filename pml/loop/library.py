@@ -21,7 +21,7 @@ from pml.domain.structure import CapabilityCall, StaticStructure
 from pml.domain.tools import Catalog, Tool
 from pml.errors import UpstreamUnavailableError
 from pml.loop.analysed import Analysed
-from pml.loop.cards import capability_card, capability_text, tool_card, tool_text
+from pml.loop.cards import capability_card, capability_entry, tool_card, tool_entry
 from pml.loop.listed import Listed, all_as_kept
 from pml.loop.ports import Servers
 from pml.loop.vectors import Vectors
@@ -123,11 +123,7 @@ class Library:
         self.searched.add(tool.server)
         if self._provides is not None:
             self._provides.put(tool)
-        changed = self._put(
-            Entry(
-                id=tool.id, kind=Found.TOOL, name=f"{tool.server}.{tool.name}", text=tool_text(tool)
-            )
-        )
+        changed = self._put(tool_entry(tool))
         known = self._tools.get(tool.server, {}).get(tool.name)
         if changed or known != tool:  # also where only its results taught something
             self._doubt(tool.id)
@@ -150,16 +146,7 @@ class Library:
             self._capability_cards.pop(capability.id, None)
             return
         self._capability_cards[capability.id] = capability_card(capability)
-        self._put(
-            Entry(
-                id=capability.id,
-                kind=Found.CAPABILITY,
-                name=capability.name,
-                text=capability_text(capability),
-                tools=capability.structure.tools(),
-                intents=intents,
-            )
-        )
+        self._put(capability_entry(capability, intents))
 
     def _put(self, entry: Entry) -> bool:
         """Whether anything changed: what is committed late is told twice."""

@@ -29,7 +29,13 @@ def past(
 
 
 def tool(tool_id: str, text: str = "") -> Entry:
-    return Entry(id=tool_id, kind=Found.TOOL, name=tool_id.replace(":", "."), text=text)
+    return Entry(
+        id=tool_id,
+        kind=Found.TOOL,
+        name=tool_id.replace(":", "."),
+        text=text,
+        servers=servers_of([tool_id]),
+    )
 
 
 def capability(
@@ -45,8 +51,13 @@ def capability(
         name=name or f"name_of_{capability_id}",
         text=text,
         tools=tuple(tools),
+        servers=servers_of(tools),
         intents=tuple(past(capability_id, intent) for intent in intents),
     )
+
+
+def servers_of(tools: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tool_id.partition(":")[0] for tool_id in tools))
 
 
 def index_of(entries: Iterable[Entry]) -> Index:

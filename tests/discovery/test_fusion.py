@@ -27,12 +27,28 @@ def test_weighted_fused_scores_equal_the_formula(
     check(fuse([np.array(one) for one in rankings], weights, k=5), rankings, weights, 5, 500)
 
 
-def check(
+@given(rankings, st.data())
+def test_an_entry_that_a_ranking_could_not_name_gets_the_presumed_share_of_its_first_rank(
+    rankings: list[list[float]], data: st.DataObject
+) -> None:
+    weights = [data.draw(st.sampled_from([0.5, 1.0, 3.0])) for _ in rankings]
+    shares = st.sampled_from([0.0, 0.25, 1.0])
+    presumed = [
+        data.draw(st.none() | st.lists(shares, min_size=len(one), max_size=len(one)))
+        for one in rankings
+    ]
+    given_shares = [None if shares is None else np.array(shares) for shares in presumed]
+    fused = fuse([np.array(one) for one in rankings], weights, given_shares)
+    check(fused, rankings, weights, 5, 500, presumed)
+
+
+def check(  # noqa: PLR0917  # as `fuse` takes them
     fused: NDArray[np.float64],
     rankings: list[list[float]],
     weights: list[float],
     k: int,
     depth: int,
+    presumed: list[list[float] | None] | None = None,
 ) -> None:
     voting = [place for place, scores in enumerate(rankings) if any(scores)]
     best = sum(weights[place] for place in voting)
@@ -45,5 +61,9 @@ def check(
         gained = sum(
             weights[place] * (k + 1) / (k + rank) for place, rank in ranks.items() if rank <= depth
         )
+        for place in voting:
+            shares = presumed[place] if presumed else None
+            if shares is not None and place not in ranks:
+                gained += weights[place] * shares[entry]
         np.testing.assert_allclose(score, gained / best if best else 0)
         assert 0 <= score <= 1 + 1e-12

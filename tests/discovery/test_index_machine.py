@@ -12,7 +12,7 @@ from pml.discovery.entry import Entry
 from pml.discovery.index import Index
 from pml.domain.capability import PastIntent
 from pml.domain.discovery import Found
-from tests.discovery.entries import index_of, sentences, tool
+from tests.discovery.entries import index_of, sentences, servers_of, tool
 
 TOOLS = ("fs:read_file", "fs:write", "db:read_file")
 QUERIES = ("read the report", "not write 2024 files", "read_file", "天 été", "the")
@@ -37,12 +37,14 @@ def capabilities(draw: st.DrawFn) -> Entry:
         )
         for intent in draw(st.lists(sentences, max_size=3, unique=True))
     ]
+    tools = draw(st.lists(st.sampled_from(TOOLS), max_size=2))
     return Entry(
         id=capability_id,
         kind=Found.CAPABILITY,
         name=draw(st.sampled_from(["read_file", capability_id])),
         text=draw(sentences),
-        tools=tuple(draw(st.lists(st.sampled_from(TOOLS), max_size=2))),
+        tools=tuple(tools),
+        servers=servers_of(tools),
         intents=tuple(intents),
     )
 
