@@ -52,7 +52,8 @@ def fuse(
             named = named[best >= last]
             best = scores[named]
         if shares is not None:
-            silent = np.flatnonzero((shares > 0) & (scores <= 0))
+            silent = np.flatnonzero(shares > 0)
+            silent = silent[scores[silent] <= 0]
             fused[silent] += weight * shares[silent]
         ranks = 1 + np.searchsorted(np.sort(-best), -best, side="left")
         fused[named] += weight * (k + 1) / (k + ranks)

@@ -52,11 +52,13 @@ def presumed_votes(
             left open; an intent that was served before stays with what served it.
     """
     presumed = np.zeros(len(described[0]))
+    if not len(tools.new):
+        return presumed
     telling = [scores for scores in described if scores.any()]
-    left_open = 1 - min(cosine, 1.0) ** 2
-    if len(tools.new) and telling:
-        chances = [_chances(scores[tools.new], scores[tools.used]) for scores in telling]
-        presumed[tools.new] = tools.newness * np.mean(chances, axis=0) * left_open
+    if telling:
+        chances = sum(_chances(scores[tools.new], scores[tools.used]) for scores in telling)
+        left_open = 1 - min(cosine, 1.0) ** 2
+        presumed[tools.new] = tools.newness * chances * (left_open / len(telling))
     return presumed
 
 
