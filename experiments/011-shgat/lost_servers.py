@@ -5,7 +5,7 @@ asked requests for them (cold) and a fold of what is left (warm), and both toget
 weighs them; then the dev split, where there is one.  The simple method *texts and expected votes*
 comes with other shares of the votes than it ships with.  No test split is read.
 
-Run:  .venv/bin/python experiments/011-shgat/new_servers.py FOLDER/sgd FOLDER/sealtools
+Run:  .venv/bin/python experiments/011-shgat/lost_servers.py FOLDER/sgd FOLDER/sealtools
 """
 
 import sys
