@@ -3,7 +3,8 @@
 Run: python experiments/012-next-and-plans/next_and_plans.py --data FOLDER [SET/TASK/LABEL ...]
 
 With ``--quarter`` 0 to 3 nothing is read but training: a quarter of its intents is the split
-``test``, the others teach.  So settings are compared.
+``test``, the others teach.  With ``--lost`` 0 to 2 it is the requests for a third of the used
+servers; with ``--dev`` it is that split.  So settings are compared.
 """
 
 import argparse
@@ -20,9 +21,18 @@ from pml.evaluation.registry import find
 
 ASKED = ("ultratool/next/test", "n8n/next/test", "sgd/next/seen", "ultratool/plans/test")
 METHODS = {
-    "next": ("markov1", "ppm3", "pool", "shgat evidence", "shgat"),
+    "next": (
+        "markov1",
+        "ppm3",
+        "markov1 x intent tfidf",
+        "intent tfidf unused tools",
+        "pool",
+        "shgat evidence",
+        "shgat",
+    ),
     "plans": (
         "kNN-1 plan copy",
+        "bm25 top k=2",
         "bm25+kNN20 top voted k",
         "bm25+kNN20 top oracle k",
         "bm25 dr-dsp",
@@ -45,11 +55,41 @@ def quartered(dataset: Dataset, quarter: int) -> Dataset:
     return replace(dataset, workflows=tuple(workflows))
 
 
+def lost(dataset: Dataset, part: int) -> Dataset:
+    """Training alone, with all that calls a third of the used servers as ``test``.
+
+    What is left knows neither those servers nor an intent that is asked.
+    """
+    train = dataset.split(TRAIN)
+    server = {tool.id: tool.server for tool in dataset.tools}
+    used = sorted({server[tool] for each in train for tool in each.nodes if tool in server})
+    gone = set(np.random.default_rng(0).permutation(used)[part::3].tolist())
+    held = {
+        normalised_intent(each.intent)
+        for each in train
+        if any(server.get(tool) in gone for tool in each.nodes)
+    }
+    workflows = [
+        replace(each, split="test") if normalised_intent(each.intent) in held else each
+        for each in train
+    ]
+    return replace(dataset, workflows=tuple(workflows))
+
+
+def of_dev(dataset: Dataset) -> Dataset:
+    """Training, and the split ``dev`` as ``test``."""
+    asked = (replace(each, split="test") for each in dataset.split("dev"))
+    return replace(dataset, workflows=(*dataset.split(TRAIN), *asked))
+
+
 def main() -> None:
     """Print a row per method."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--quarter", type=int, choices=range(4))
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--quarter", type=int, choices=range(4))
+    chosen.add_argument("--lost", type=int, choices=range(3))
+    chosen.add_argument("--dev", action="store_true")
     parser.add_argument("asked", nargs="*", default=list(ASKED))
     given = parser.parse_args()
     registry = find()
@@ -59,6 +99,10 @@ def main() -> None:
         dataset = load(given.data / name).dataset
         if given.quarter is not None:
             dataset = quartered(dataset, given.quarter)
+        elif given.lost is not None:
+            dataset = lost(dataset, given.lost)
+        elif given.dev:
+            dataset = of_dev(dataset)
         problems = task.problems(dataset)
         problem = next(one for one in problems if one.label == label)
         round_ = Round(name, task, problem, seed=0)
