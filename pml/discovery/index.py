@@ -292,7 +292,7 @@ class Index:
         neighbour = found.nearest.get(slot)
         if neighbour is not None:
             reasons.append(f'ran for "{neighbour.past.intent}" ({neighbour.cosine:.2f} alike)')
-        elif found.presumed[slot] > 0 and found.nearest:
+        elif found.presumed[slot] > 0 and found.votes.any():
             reasons.append("its server is new: past intents could hardly name it")
         if found.meanings[slot] > 0:
             reasons.append(f"meaning {found.meanings[slot]:.2f} alike")

@@ -126,3 +126,17 @@ def test_a_server_is_new_again_when_nobody_has_used_it_any_more() -> None:
     assert index.rank(INTENT).hits[0].id != "fly:book_flight"
     index.remove(used.kind, used.id)
     assert index.rank(INTENT) == before
+
+
+def test_nothing_is_said_of_past_intents_where_they_name_nothing_that_is_wanted() -> None:
+    """What ran is no tool, and what it called is gone: votes name no tool."""
+    entries = [entry for entry in [*KNOWN, FLIGHT] if entry.id != "dine:book_table"]
+    told = {
+        kind: any(
+            "is new" in reason
+            for hit in ranked(entries, INTENT, kind).hits
+            for reason in hit.reasons
+        )
+        for kind in KINDS
+    }
+    assert told == {"tool": False, "capability": False, "all": True}
