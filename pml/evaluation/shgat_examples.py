@@ -9,6 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from pml.domain.capability import normalised_intent
 from pml.domain.trace import ExecutionTrace
 from pml.evaluation.dataset import TRAIN, Call, Dataset, Episode, Workflow
 from pml.evaluation.next_folds import NEXT, Past, example_at
@@ -133,10 +134,10 @@ def runs_of(dataset: Dataset) -> Iterator[tuple[Episode, tuple[Call, ...]]]:
     """Recorded runs that may be learned from: those of no workflow that is asked about."""
     splits: Mapping[str, str] = {each.id: each.split for each in dataset.workflows}
     held_out = {key for key, split in splits.items() if split != TRAIN}
-    asked = {each.intent for each in dataset.workflows if each.split != TRAIN}
+    asked = {normalised_intent(w.intent) for w in dataset.workflows if w.split != TRAIN}
     calls: dict[str, list[Call]] = defaultdict(list)
     for call in dataset.calls:
         calls[call.episode_id].append(call)
     for episode in dataset.episodes:
-        if episode.workflow_id not in held_out and episode.intent not in asked:
+        if episode.workflow_id not in held_out and normalised_intent(episode.intent) not in asked:
             yield episode, tuple(calls[episode.id])

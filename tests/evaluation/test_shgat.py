@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pml.evaluation.dataset import Dataset, Workflow
+from pml.evaluation.dataset import Dataset, Episode, Workflow
 from pml.evaluation.measured import Mean
 from pml.evaluation.methods.tools_bm25 import Bm25
 from pml.evaluation.questions import Scores, ToolsQuestion
 from pml.evaluation.sample.errands import errands
 from pml.evaluation.shgat_asking import Asked
-from pml.evaluation.shgat_examples import examples_of
+from pml.evaluation.shgat_examples import examples_of, runs_of
 from pml.evaluation.shgat_folds import (
     COLUMNS,
     EXPECTED_VOTES,
@@ -214,3 +214,17 @@ def test_candidates_are_the_capabilities_that_are_learned(dataset: Dataset) -> N
     assert sorted(ranker.candidates) == sorted(ids_of(question.candidates))
     intents: Sequence[str] = [i for one in question.candidates for i in one.past_intents]
     assert sorted(workflow.intent for workflow in made.workflows) == sorted(intents)
+
+
+def test_recorded_runs_of_what_is_asked_about_teach_nothing_however_it_is_spaced() -> None:
+    asked = Workflow(id="w", intent="Find a ferry", nodes=("a",), edges=(), split="test")
+    intents = ("find  a ferry.", "find a train")
+    dataset = Dataset(
+        name="runs",
+        tools=(),
+        workflows=(asked,),
+        episodes=tuple(
+            Episode(id=intent, workflow_id=None, intent=intent, reward=None) for intent in intents
+        ),
+    )
+    assert [episode.intent for episode, _ in runs_of(dataset)] == ["find a train"]
