@@ -6,13 +6,13 @@ folds, views and latent words.  The general encoder stays; it is not made of one
 was trained on all of its texts if the section ``encoder`` says so.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pml.evaluation.dataset import Dataset
 from pml.evaluation.shgat_views import Source
-from pml.learning.cold_start import LostPart, cold_start
+from pml.learning.cold_start import cold_start
 from pml.learning.examples import Example
 from pml.learning.folds import LostFolds, cross_fitted
 from pml.workspace.encoding import refitted_encoder
@@ -42,8 +42,12 @@ def lost_folds(
     if found is None:
         return
     for part in found.parts:
+        known = {example.source for example in part.known}
         source = Source(
-            dataset, refitted_encoder(encoder, _left(dataset, part), parameters), imported.traces
+            dataset,
+            refitted_encoder(encoder, _left(dataset, known), parameters),
+            # others would tell which tools of what is lost a capability has
+            [trace for trace in imported.traces if trace.id in known],
         )
         builder = Folds(source)
         yield LostFolds(
@@ -54,7 +58,6 @@ def lost_folds(
         )
 
 
-def _left(dataset: Dataset, part: LostPart) -> Dataset:
+def _left(dataset: Dataset, known: Collection[str]) -> Dataset:
     """With the workflows that are known."""
-    known = {example.source for example in part.known}
     return replace(dataset, workflows=tuple(each for each in dataset.workflows if each.id in known))
