@@ -7,7 +7,7 @@ nobody has used.  Which of them serves, or a method that searches for nothing, i
 requests of training that what is known in the trial does not know.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +23,7 @@ from pml.evaluation.next_training import LostExamples, NextSettings, NextViews
 from pml.evaluation.next_weighed import Ranker, weighed
 from pml.evaluation.plan_beam import END, START, PlanBeam
 from pml.evaluation.questions import NextQuestion, PlansQuestion
+from pml.learning.cold_start import shuffled
 
 _PLACES = 3_500
 _TRIED = 100
@@ -45,7 +46,7 @@ class Beams:
 class Trial:
     """Requests of training, and what is known without them.
 
-    Invariant: a server for each request.
+    Invariant: no intent twice, and a server for each request.
     """
 
     question: PlansQuestion
@@ -88,31 +89,31 @@ class PlanLearning:
 
     def warm_trial(self) -> Trial:
         """Some intents, whose tools have a history.  The weights alone have seen them."""
-        most = min(_TRIED, len(self._train) // _HELD)
-        drawn = np.random.default_rng(1).permutation(len(self._train))[:most]
-        asked = [self._train[at] for at in sorted(drawn.tolist())]
+        first = tuple(self._first.values())
+        most = min(_TRIED, len(first) // _HELD)
+        drawn = np.random.default_rng(1).permutation(len(first))[:most]
+        asked = [first[at] for at in sorted(drawn.tolist())]
         hidden = frozenset(normalised_intent(each.intent) for each in asked)
         known = [each for each in self._train if normalised_intent(each.intent) not in hidden]
         beams = self._beams(self._views.without(hidden), self._cold(self._lost))
         return self._trial(known, asked, beams, np.arange(len(asked)))
 
     def cold_trials(self) -> tuple[Trial, ...]:
-        """Of each part that is lost; none where hardly any server is new."""
-        return tuple(self._lost_trial(at) for at in range(len(self._lost)))
+        """Of each part without which something is known; none where hardly any server is new."""
+        return tuple(self._lost_trial(at) for at, one in enumerate(self._lost) if one.part.known)
 
     def _lost_trial(self, at: int) -> Trial:
         lost = self._lost[at]
         needing = {
             normalised_intent(one.intent): lost.part.needing[one.source] for one in lost.part.asked
         }
-        first = {normalised_intent(each.intent): each for each in reversed(self._train)}
-        drawn = np.random.default_rng(1).permutation(sorted(needing))[:_TRIED].tolist()
+        drawn = shuffled(sorted(needing), np.random.default_rng(1))[:_TRIED]
         left = {normalised_intent(one.intent) for one in lost.part.known}
         known = [each for each in self._train if normalised_intent(each.intent) in left]
         rest = [*self._lost[:at], *self._lost[at + 1 :]]
         _, servers = np.unique([needing[intent] for intent in drawn], return_inverse=True)
         beams = self._beams(lost.evidence, self._cold(rest))
-        return self._trial(known, [first[intent] for intent in drawn], beams, servers)
+        return self._trial(known, [self._first[intent] for intent in drawn], beams, servers)
 
     def _trial(
         self,
@@ -134,6 +135,14 @@ class PlanLearning:
             PlanBeam(self._ids, self._views, evidence, rank) for rank in (self._warm, cold)
         )
         return Beams(warm=warm, cold=other)
+
+    @cached_property
+    def _first(self) -> Mapping[str, Workflow]:
+        """The first workflow of each intent."""
+        found: dict[str, Workflow] = {}
+        for each in self._train:
+            found.setdefault(normalised_intent(each.intent), each)
+        return found
 
     @cached_property
     def _warm(self) -> Ranker:

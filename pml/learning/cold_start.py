@@ -113,7 +113,7 @@ def cold_start(
         return None
     rng = np.random.default_rng(seed)
     dealt = min(math.ceil(1 / new), len(used))
-    part_of = {server: at % dealt for at, server in enumerate(rng.permutation(used).tolist())}
+    part_of = {server: at % dealt for at, server in enumerate(shuffled(used, rng))}
     lost = range(min(dealt, MOST_PARTS))
     parts_of = {
         key: {part_of[one] for one in named}.intersection(lost) for key, named in called.items()
@@ -173,6 +173,11 @@ def apart(numbers: Iterable[Int64[np.ndarray, " _"]]) -> Int64[np.ndarray, " _"]
     return np.concatenate(found)
 
 
+def shuffled(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """In random order.  Not as an array of texts, where each takes as much as the longest."""
+    return [texts[at] for at in rng.permutation(len(texts)).tolist()]
+
+
 def _called(examples: Iterable[Example], servers: Mapping[str, str]) -> dict[str, set[str]]:
     """Servers that each source called; sources that called none are left out."""
     called: defaultdict[str, set[str]] = defaultdict(set)
@@ -195,7 +200,7 @@ def _asking(
     kept: set[str] = set()
     for part in range(MOST_PARTS):
         own = [intent for intent, chosen in drawn.items() if chosen == part]
-        kept.update(rng.permutation(own)[:MOST_ASKED].tolist() if own else ())
+        kept.update(shuffled(own, rng)[:MOST_ASKED])
     return {intent: part for intent, part in drawn.items() if intent in kept}
 
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from jaxtyping import Float64
 
+from pml.domain.capability import normalised_intent
 from pml.embedding.static import default_encoder
 from pml.evaluation.dataset import Workflow
 from pml.evaluation.methods.plan_consensus import agreed
@@ -53,12 +54,16 @@ class PlanShgat:
     def answers(self, question: PlansQuestion) -> Plans | None:
         """A plan for each intent; None with little training, or where that is graphs."""
         train = [workflow for workflow in question.train if workflow.nodes]
-        if len({workflow.intent for workflow in train}) < LEAST_INTENTS or mostly_graphs(train):
+        if _few_intents(train) or mostly_graphs(train):
             return None
         learned = PlanLearning(question.tools, train, default_encoder())
         trials = learned.cold_trials()
         way = chosen(learned.warm_trial(), trials, learned.share) if trials else of_both
         return way(question, learned.beams())
+
+
+def _few_intents(train: Sequence[Workflow]) -> bool:
+    return len({normalised_intent(workflow.intent) for workflow in train}) < LEAST_INTENTS
 
 
 def chosen(warm: Trial, lost: Sequence[Trial], share: float) -> _Way:

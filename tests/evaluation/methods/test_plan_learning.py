@@ -7,7 +7,7 @@ import pytest
 
 from pml.domain.capability import normalised_intent
 from pml.embedding.static import default_encoder
-from pml.evaluation.dataset import Tool
+from pml.evaluation.dataset import Tool, Workflow
 from pml.evaluation.methods.plan_shgat import PlanShgat, chosen, of_both, of_sequences, of_texts
 from pml.evaluation.plan_learning import PlanLearning
 from pml.evaluation.questions import PlansQuestion
@@ -81,3 +81,31 @@ def test_few_requests_tell_nothing(learned: PlanLearning) -> None:
     )
     assert chosen(short, lost, learned.share) is of_both
     assert chosen(warm, [short], learned.share) is of_both
+
+
+def plan_of(train: tuple[Workflow, ...]) -> set[str] | None:
+    """Tools of the plan for one request."""
+    asked = PlansQuestion(tools=TOOLS, train=train, intents=("book a aaa soon",), sizes=(2,))
+    plans = PlanShgat().answers(asked)
+    return None if plans is None else set(plans[0].nodes)
+
+
+def test_intents_that_differ_by_spaces_alone_are_one_and_too_few() -> None:
+    spaced = [replace(each, intent=f"book{' ' * at} a") for at, each in enumerate(runs(12), 1)]
+    assert plan_of(tuple(spaced)) is None
+
+
+def test_a_few_intents_many_times_over_are_asked_once_and_leave_something_known() -> None:
+    repeated = tuple(replace(each, intent=f"{each.intent.rpartition(' ')[0]}") for each in runs())
+    repeated += tuple(replace(each, id=f"one {each.id}") for each in runs(6))
+    trial = PlanLearning(TOOLS, repeated, default_encoder()).warm_trial()
+    assert trial.question.train
+    asked = [normalised_intent(intent) for intent in trial.question.intents]
+    assert len(asked) == len(set(asked)) == 3
+    assert plan_of(repeated) == {"a:find", "a:book"}
+
+
+def test_a_part_without_which_nothing_is_known_is_not_tried() -> None:
+    both = tuple(replace(each, nodes=("a:find", "b:book")) for each in runs(40))
+    assert PlanLearning(TOOLS, both, default_encoder()).cold_trials() == ()
+    assert plan_of(both) == {"a:find", "b:book"}
