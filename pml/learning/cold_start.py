@@ -18,8 +18,9 @@ single tools are lost, as tools come by servers and those of one server resemble
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -35,6 +36,7 @@ LEAST_NEW = 0.1
 """Share of a catalogue's tools on new servers below which requests for them decide nothing."""
 MOST_ASKED = 1_000
 """Intents that are asked of a part at most."""
+_NO_OTHERS: Mapping[str, Collection[str]] = MappingProxyType({})
 _LEAST_USED = 2
 """Servers: one is lost, one is left."""
 
@@ -93,7 +95,11 @@ class ColdCases:
 
 
 def cold_start(
-    examples: Sequence[Example], servers: Mapping[str, str], *, seed: int
+    examples: Sequence[Example],
+    servers: Mapping[str, str],
+    *,
+    seed: int,
+    calls: Mapping[str, Collection[str]] = _NO_OTHERS,
 ) -> ColdStart | None:
     """Deal the used servers into parts, and say what is known and asked where one is lost.
 
@@ -101,12 +107,14 @@ def cold_start(
         examples: All that there are.
         servers: By id of a tool, its server; all tools of the catalogue.
         seed: Of who is in which part, and of which part is asked an intent that needs several.
+        calls: By source, tools that its runs called, whether an example names them or not: a call
+            that taught nothing is known all the same.
 
     Returns:
         None where less than `LEAST_NEW` of the tools are on servers that no example calls, or
         where only one server is used.
     """
-    called = _called(examples, servers)
+    called = _called(examples, servers, calls)
     used = sorted(set().union(*called.values()))
     new = sum(server not in used for server in servers.values()) / max(len(servers), 1)
     if new < LEAST_NEW or len(used) < _LEAST_USED:
@@ -178,14 +186,17 @@ def shuffled(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
     return [texts[at] for at in rng.permutation(len(texts)).tolist()]
 
 
-def _called(examples: Iterable[Example], servers: Mapping[str, str]) -> dict[str, set[str]]:
+def _called(
+    examples: Iterable[Example], servers: Mapping[str, str], calls: Mapping[str, Collection[str]]
+) -> dict[str, set[str]]:
     """Servers that each source called; sources that called none are left out."""
     called: defaultdict[str, set[str]] = defaultdict(set)
     for one in examples:
-        if one.task is not RankingTask.CAPABILITIES:
-            for tool in (*one.positives, *one.failed, *one.prefix):
-                if tool in servers:
-                    called[one.source].add(servers[tool])
+        named = (*one.positives, *one.failed, *one.prefix)
+        told = () if one.task is RankingTask.CAPABILITIES else named
+        for tool in (*told, *calls.get(one.source, ())):
+            if tool in servers:
+                called[one.source].add(servers[tool])
     return dict(called)
 
 

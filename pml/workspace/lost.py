@@ -6,11 +6,13 @@ folds, views and latent words.  The general encoder stays; it is not made of one
 was trained on all of its texts if the section ``encoder`` says so.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pml.evaluation.dataset import Dataset
+from pml.evaluation.shgat_examples import runs_of
 from pml.evaluation.shgat_views import Source
 from pml.learning.cold_start import cold_start
 from pml.learning.examples import Example
@@ -38,7 +40,8 @@ def lost_folds(
     """
     how = parameters.section("features", FeatureParameters)
     dataset = imported.loaded.dataset
-    found = cold_start(examples, {t.id: t.server for t in dataset.tools}, seed=how.seed)
+    servers = {tool.id: tool.server for tool in dataset.tools}
+    found = cold_start(examples, servers, seed=how.seed, calls=_calls(imported))
     if found is None:
         return
     for part in found.parts:
@@ -56,6 +59,16 @@ def lost_folds(
             needing=part.needing,
             share=found.share,
         )
+
+
+def _calls(imported: Imported) -> dict[str, set[str]]:
+    """By source, what its recorded runs called."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for trace in imported.traces:
+        found[trace.id].update(task.tool for task in trace.task_results)
+    for episode, calls in runs_of(imported.loaded.dataset):
+        found[episode.workflow_id or episode.id].update(call.tool_id for call in calls)
+    return found
 
 
 def _left(dataset: Dataset, known: Collection[str]) -> Dataset:
