@@ -88,7 +88,7 @@ def _trained(
 ) -> "Learned":
     from pml.workspace.importing import checked
     from pml.workspace.layout import TRACKING, encoder_beside
-    from pml.workspace.learning import learned, prepared, run_facts, trained_to
+    from pml.workspace.learning import learned, prepared, run_facts, trained_to, with_lost
     from pml.workspace.training import told
 
     imported = checked(folder)
@@ -99,7 +99,8 @@ def _trained(
         opened = tracking(TRACKING)
     with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as temporary:
         made = Path(temporary, out.name)
-        ready = prepared(imported, parameters, encoder_beside(made))
+        encoder = encoder_beside(made)
+        ready = with_lost(prepared(imported, parameters, encoder), imported, parameters, encoder)
         with opened.run(run_facts(ready.data, parameters)) if track else nullcontext() as run:
             trained = trained_to(
                 made, ready, parameters, lambda epoch: None if quiet else note(told(epoch))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pml.domain.record import Record
@@ -73,8 +73,8 @@ class Prepared:
     examples: tuple[Example, ...]
     folds: tuple[TrainingFold, ...]
     full: View
-    lost: tuple[LostFolds, ...]
-    """None where few tools are on new servers."""
+    lost: tuple[LostFolds, ...] = ()
+    """None where few tools are on new servers, nor before `with_lost`."""
 
 
 def prepared(imported: Imported, parameters: Parameters, encoder: Path) -> Prepared:
@@ -95,8 +95,19 @@ def prepared(imported: Imported, parameters: Parameters, encoder: Path) -> Prepa
         examples=examples,
         folds=folds,
         full=source.view(examples),
-        lost=tuple(lost_folds(imported, examples, parameters, encoder)),
     )
+
+
+def with_lost(
+    ready: Prepared, imported: Imported, parameters: Parameters, encoder: Path
+) -> Prepared:
+    """What is ready, and folds without some servers where others are new: the gate needs them.
+
+    Raises:
+        ConfigError: a parameter is unknown or out of range.
+    """
+    lost = lost_folds(imported, ready.examples, parameters, encoder)
+    return replace(ready, lost=tuple(lost))
 
 
 def run_facts(data: DataFacts, parameters: Parameters) -> RunFacts:

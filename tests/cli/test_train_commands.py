@@ -82,6 +82,9 @@ def test_what_was_learned_is_said_and_packaged_and_checked(model: Path) -> None:
     assert model.read_bytes() == first  # equal seeds
     judged = {each["task"] for each in package["manifest"]["verdicts"]}
     assert judged == {"tools", "capabilities", "next_tool"}
+    assert "+: for servers that the judged models were trained without" in said
+    cold = {each["task"] for each in package["manifest"]["verdicts"] if each.get("coldIntents")}
+    assert cold == {"tools", "next_tool"}
     assert package["manifest"]["encoder"].startswith("pml-static@")
     assert "checksums fit" in done("package", "m.pml")
 
