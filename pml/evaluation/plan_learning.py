@@ -89,10 +89,12 @@ class PlanLearning:
 
     def warm_trial(self) -> Trial:
         """Some intents, whose tools have a history.  The weights alone have seen them."""
-        first = tuple(self._first.values())
-        most = min(_TRIED, len(first) // _HELD)
-        drawn = np.random.default_rng(1).permutation(len(first))[:most]
-        asked = [first[at] for at in sorted(drawn.tolist())]
+        most = min(_TRIED, len(self._train) // _HELD)
+        drawn = np.random.default_rng(1).permutation(len(self._train))[:most]
+        intents = dict.fromkeys(
+            normalised_intent(self._train[at].intent) for at in sorted(drawn.tolist())
+        )
+        asked = [self._first[intent] for intent in intents][: len(self._first) // _HELD]
         hidden = frozenset(normalised_intent(each.intent) for each in asked)
         known = [each for each in self._train if normalised_intent(each.intent) not in hidden]
         beams = self._beams(self._views.without(hidden), self._cold(self._lost))
