@@ -30,7 +30,7 @@ tune: .venv/research.stamp ## search for parameters of the training, in two proc
 # Notebooks run in a call of their own: each plugin costs every start of pytest (nbval 0.7 s).
 test: .venv/dev.stamp ## run all tests, then the notebooks
 	.venv/bin/python -m pytest -n 2 --dist loadfile -p no:nbval
-	.venv/bin/python -m pytest --nbval-lax notebooks
+	OMP_NUM_THREADS=1 .venv/bin/python -m pytest --nbval-lax notebooks
 
 lint: .venv/dev.stamp ## ruff, mypy and the import contracts
 	.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports

@@ -39,6 +39,7 @@ def main() -> None:
             parameters,
             lost=read_lost(layout.features),
             on_epoch=lambda epoch: print(told(epoch)),
+            on_judge=print,
         )
         content = to_bytes(exported(trained, lineage))
         layout.model.write_bytes(content)

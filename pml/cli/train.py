@@ -102,8 +102,13 @@ def _trained(
         encoder = encoder_beside(made)
         ready = with_lost(prepared(imported, parameters, encoder), imported, parameters, encoder)
         with opened.run(run_facts(ready.data, parameters)) if track else nullcontext() as run:
+            tell = (lambda _: None) if quiet else note
             trained = trained_to(
-                made, ready, parameters, lambda epoch: None if quiet else note(told(epoch))
+                made,
+                ready,
+                parameters,
+                on_epoch=lambda epoch: tell(told(epoch)),
+                on_judge=tell,
             )
             if run is not None:
                 tell_training(run, trained)

@@ -145,7 +145,7 @@ class NextViews:
         start = cold_start(self._all, servers, seed=0)
         if start is None:
             return ()
-        return tuple(self._part(part, start.share) for part in start.parts if part.asked)
+        return tuple(self._part(part, start.share) for part in start.parts)
 
     def without(self, intents: frozenset[str]) -> NextToolEvidence:
         """What is known of all training but these."""

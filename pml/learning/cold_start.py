@@ -58,7 +58,7 @@ class LostPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColdStart:
-    """Parts of the used servers, each lost for itself; no intent is asked twice."""
+    """Parts of the used servers, each lost for itself; each is asked something, no intent twice."""
 
     parts: tuple[LostPart, ...]
     share: float
@@ -131,8 +131,9 @@ def cold_start(
         part: {key: {one for one in named if part_of[one] == part} for key, named in called.items()}
         for part in lost
     }
+    parts = [_part(part, examples, servers_of[part], asking) for part in lost]
     return ColdStart(
-        parts=tuple(_part(part, examples, servers_of[part], asking) for part in lost),
+        parts=tuple(part for part in parts if part.asked),
         share=float(np.mean([1 - (1 - new) ** len(named) for named in called.values()])),
     )
 

@@ -4,7 +4,8 @@ With a few hundred intents the judging fold has some fifty, by which a differenc
 is as good as none, and another deal of the same intents gives another verdict.  So further models
 are trained the same way, each judged by another fold and stopped by the one before it, and the
 gate is asked of all intents together.  The first model is the one that serves; the verdict is about
-how such models are made.
+how such models are made.  Each is compared with the simple method that is best on the folds that
+did not judge it; the one that is best on all folds serves where the verdict is no.
 
 Reference: T. Hastie, R. Tibshirani, J. Friedman, "The Elements of Statistical Learning", 2nd
 edition, section 7.10 (cross-validation).  The models share what they learn from, so their

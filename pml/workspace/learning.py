@@ -128,11 +128,16 @@ def with_seed(parameters: Parameters, seed: int) -> Parameters:
 
 
 def trained_to(
-    out: Path, ready: Prepared, parameters: Parameters, on_epoch: Callable[[Epoch], None]
+    out: Path,
+    ready: Prepared,
+    parameters: Parameters,
+    *,
+    on_epoch: Callable[[Epoch], None],
+    on_judge: Callable[[str], None],
 ) -> Trained:
-    """Train, and write the model."""
+    """Train, and write the model; `trained_and_judged` says what is told meanwhile."""
     trained = trained_and_judged(
-        ready.folds, ready.full, parameters, lost=ready.lost, on_epoch=on_epoch
+        ready.folds, ready.full, parameters, lost=ready.lost, on_epoch=on_epoch, on_judge=on_judge
     )
     lineage = Lineage(
         data_hash=ready.data.hash,

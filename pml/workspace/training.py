@@ -20,6 +20,8 @@ from pml.workspace.folds import COLUMNS, STATS
 from pml.workspace.parameters import Parameters, least
 
 _FIRST_SCALE = 1.0
+_NAMED = 5
+"""Lost servers that are named; more are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,7 @@ def trained_and_judged(
     *,
     lost: Sequence[LostFolds] = (),
     on_epoch: Callable[[Epoch], None] = lambda _: None,
+    on_judge: Callable[[str], None] = lambda _: None,
 ) -> Trained:
     """Train, and let requests for lost servers judge, and every fold where one has too few.
 
@@ -114,25 +117,27 @@ def trained_and_judged(
         parameters: Of the sections ``model`` and ``train``.
         lost: Where servers are new, folds where others are lost; each takes a training.
         on_epoch: Told of each epoch of the model itself.
+        on_judge: Told in words of each model that is trained for the verdict alone.
 
     Raises:
         ConfigError: a parameter is unknown or out of range.
     """
     how = parameters.section("train", TrainingConfig)
-    tried = (
-        Tried(
-            model=trained_on(one.folds, one.asked.view, parameters).model,
-            asked=one.asked,
-            needing=one.needing,
-        )
-        for one in lost
-    )
-    cold = cold_cases(tried, how, share=lost[0].share) if lost else {}
-    first = trained_on(folds, full, parameters, cold=cold, on_epoch=on_epoch)
+    once = parameters.with_values({"train.refit": False})
+
+    def without(one: LostFolds) -> Tried:
+        servers = sorted(set(one.needing.values()))
+        lost = ", ".join(servers) if len(servers) <= _NAMED else f"{len(servers):,} servers"
+        on_judge(f"to judge by: a model trained without {lost}")
+        model = trained_on(one.folds, one.asked.view, parameters).model
+        return Tried(model=model, asked=one.asked, needing=one.needing)
 
     def again(order: Sequence[TrainingFold]) -> Trained:
-        return trained_on(order, full, parameters)
+        on_judge("to judge by: a model that another part of the requests judges")
+        return trained_on(order, full, once)
 
+    cold = cold_cases(map(without, lost), how, share=lost[0].share) if lost else {}
+    first = trained_on(folds, full, parameters, cold=cold, on_epoch=on_epoch)
     return judged_in_turns(first, folds, again, seed=how.seed, cold=cold)
 
 
