@@ -43,8 +43,8 @@ STATS = (*PAST_STATS, "parts", "best_words")
 MOST_ALIKE = 3_000
 """Past intents, the latest, that are compared by n-grams."""
 EXPECTED_VOTES = np.float32(0.7)
-"""Votes that a tool which never served would have, as a share of what its texts say; of 0.5 to 1 in
-place of none at all (experiments/011-shgat)."""
+"""Votes that a tool which never served would have, as a share of what its texts say: one of six
+from none to all (experiments/011-shgat)."""
 _BLOCK = 256
 """Intents that are asked together: bounds the memory."""
 RANKED = (RankingTask.TOOLS, RankingTask.CAPABILITIES)
