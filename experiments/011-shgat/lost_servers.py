@@ -16,48 +16,40 @@ from pathlib import Path
 
 import numpy as np
 
-from pml.evaluation import shgat_folds
 from pml.evaluation.dataset import Dataset
 from pml.evaluation.loading import load
 from pml.evaluation.shgat_examples import examples_of
-from pml.evaluation.shgat_folds import FALLBACKS, RANKED
+from pml.evaluation.shgat_folds import FALLBACKS, RANKED, expected_votes
 from pml.evaluation.shgat_ranking import SHIPPED, Training, trained_ranker
 from pml.learning.cold_start import cold_start
-from pml.learning.folds import Fallback, TaskExamples, in_blocks
+from pml.learning.folds import Fallback, Rows, in_blocks
 from pml.learning.gate import mean_over_groups, ndcg
-from pml.learning.held_back import held_back
+from pml.learning.held_back import Tried, held_back
 from pml.learning.prepared import PreparedFold
-from pml.models.inputs import Queries, RankingTask
+from pml.models.inputs import RankingTask
 
 SHARES = (0.0, 0.4, 0.55, 0.7, 0.85, 1.0)
 TASK = RankingTask.TOOLS
 Figures = dict[str, float]
 
 
-def expecting(share: float) -> Fallback:
-    """The shipped method with another share of votes."""
-
-    def of(queries: Queries) -> np.ndarray:
-        before, shgat_folds.EXPECTED_VOTES = shgat_folds.EXPECTED_VOTES, np.float32(share)
-        try:
-            return FALLBACKS[TASK]["texts and expected votes"](queries)
-        finally:
-            shgat_folds.EXPECTED_VOTES = before
-
-    return of
-
-
 METHODS: Mapping[str, Fallback] = {
     **FALLBACKS[TASK],
-    **{f"texts and {share:.2f} of the votes": expecting(share) for share in SHARES},
+    **{f"texts and {share:.2f} of the votes": expected_votes(share) for share in SHARES},
 }
 
 
-def reached(examples: TaskExamples) -> Figures:
-    """nDCG@10 over intents, by method."""
-    targets = examples.targets
-    each = {name: ndcg(in_blocks(examples, of), targets.positives) for name, of in METHODS.items()}
-    return {name: mean_over_groups(values, targets.groups)[0] for name, values in each.items()}
+def reached(tried: Tried, asked: Rows) -> Figures:
+    """nDCG@10 over intents of some queries, by method."""
+    examples = tried.asked.tasks[TASK]
+    positives, groups = examples.targets.positives, examples.targets.groups
+    prepared = PreparedFold(tried.model, tried.asked)
+    scores = {"model": held_back(tried.model, prepared, SHIPPED.training).scores[TASK]}
+    scores |= {name: in_blocks(examples, of) for name, of in METHODS.items()}
+    return {
+        name: mean_over_groups(ndcg(of, positives)[asked], groups[asked])[0]
+        for name, of in scores.items()
+    }
 
 
 def lost(dataset: Dataset) -> Iterator[tuple[Figures, Figures, float]]:
@@ -72,17 +64,12 @@ def lost(dataset: Dataset) -> Iterator[tuple[Figures, Figures, float]]:
         kept = set(np.random.default_rng(0).permutation(intents)[: len(intents) * 4 // 5].tolist())
         known = tuple(one for one in part.known if one.intent in kept)
         rest = tuple(one for one in part.known if one.intent not in kept)
-        cold = training.tried(dataset, replace(part, known=known))
-        warm = training.tried(dataset, replace(part, known=known, asked=rest))
-        figures = []
-        for tried in (warm, cold):
-            asked = tried.asked.tasks[TASK]
-            scores = held_back(
-                tried.model, PreparedFold(tried.model, tried.asked), SHIPPED.training
-            ).scores[TASK]
-            model, _ = mean_over_groups(ndcg(scores, asked.targets.positives), asked.targets.groups)
-            figures.append({"model": model, **reached(asked)})
-        yield figures[0], figures[1], found.share
+        tried = training.tried(dataset, replace(part, known=known, asked=(*rest, *part.asked)))
+        is_cold = np.array(
+            [one.source in part.needing for one in (*rest, *part.asked) if one.task is TASK]
+        )
+        warm, cold = (reached(tried, np.flatnonzero(chosen)) for chosen in (~is_cold, is_cold))
+        yield warm, cold, found.share
 
 
 def dev(dataset: Dataset) -> Figures:

@@ -42,7 +42,7 @@ STATS = (*PAST_STATS, "parts", "best_words")
 """Past intents', then how many parts the intent has (1 - 1/parts), and the best ``words``."""
 MOST_ALIKE = 3_000
 """Past intents, the latest, that are compared by n-grams."""
-EXPECTED_VOTES = np.float32(0.7)
+EXPECTED_VOTES = 0.7
 """Votes that a tool which never served would have, as a share of what its texts say: one of six
 from none to all (experiments/011-shgat)."""
 _BLOCK = 256
@@ -214,12 +214,20 @@ def _pooled(**weights: float) -> Fallback:
     return of
 
 
-def _expected_votes(queries: Queries) -> Float32[np.ndarray, "queries candidates"]:
-    """Texts, and votes twice; nobody could vote for what never served, so its texts stand in."""
-    said, voted = _TEXTS(queries) / 3, _VOTES(queries) / 2
-    never = queries.evidence[:, :, COLUMNS.index("popularity")] == 0
-    votes = np.where(never, EXPECTED_VOTES * said, voted)
-    return np.asarray((said + 2 * votes) / 3, dtype=np.float32)
+def expected_votes(share: float) -> Fallback:
+    """Texts, and votes twice; nobody could vote for what never served, so its texts stand in.
+
+    Args:
+        share: Of what its texts say, in place of its votes.
+    """
+
+    def of(queries: Queries) -> Float32[np.ndarray, "queries candidates"]:
+        said, voted = _TEXTS(queries) / 3, _VOTES(queries) / 2
+        never = queries.evidence[:, :, COLUMNS.index("popularity")] == 0
+        votes = np.where(never, np.float32(share) * said, voted)
+        return np.asarray((said + 2 * votes) / 3, dtype=np.float32)
+
+    return of
 
 
 _TEXTS, _VOTES = _pooled(cosine=1, grams=1, meaning=1), _pooled(votes=1, alike=1)
@@ -231,7 +239,7 @@ FALLBACKS: Mapping[RankingTask, Mapping[str, Fallback]] = {
         "tfidf": _pooled(cosine=1),
         "texts": _TEXTS,
         "texts and votes": _pooled(cosine=1, grams=1, meaning=1, votes=1, alike=1),
-        "texts and expected votes": _expected_votes,
+        "texts and expected votes": expected_votes(EXPECTED_VOTES),
     },
     RankingTask.CAPABILITIES: {
         "words and votes": fallback,

@@ -3,6 +3,9 @@
 from pml.models.exported import ExportedShgat
 from pml.tracking.package import Manifest, TaskVerdict
 
+_LEAST_P = 0.001
+"""Smaller ones are not told apart."""
+
 
 def card(manifest: Manifest, model: ExportedShgat) -> str:
     """In Markdown, for people."""
@@ -59,7 +62,8 @@ def _of_new_servers(manifest: Manifest) -> str:
 
 def _row(verdict: TaskVerdict) -> str:
     answer = "yes" if verdict.switched_on else "no"
+    p = f"p = {verdict.p:.3f}" if verdict.p >= _LEAST_P else f"p < {_LEAST_P}"
     return (
         f"| {verdict.task} | {verdict.model:.3f} | {verdict.fallback_name} "
-        f"| {verdict.fallback:.3f} | {verdict.intents} | {answer} (p = {verdict.p:.3f}) |"
+        f"| {verdict.fallback:.3f} | {verdict.intents} | {answer} ({p}) |"
     )
